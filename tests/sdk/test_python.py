@@ -36,7 +36,7 @@ from alama_client import (
     ConnectionFailed,
     InternalError,
     InvalidApplication,
-    InvalidCall,
+    InvalidArgument,
     InvalidSignature,
     ModelDriftDetectedEvent,
     Problem,
@@ -84,7 +84,7 @@ SCHEMA_OF: dict[type[answers.Answer], str] = {
     answers.Pending: "PendingDeliveries",
     answers.WebhookEndpoint: "WebhookEndpoint",
     answers.NewWebhookEndpoint: "WebhookEndpointCreated",
-    answers.SentEvent: "TestSent",
+    answers.TestSent: "TestSent",
     webhooks.Drift: "DriftName",
 }
 
@@ -382,7 +382,7 @@ def test_a_row_that_cannot_be_sent_is_told_in_its_place(
     if not in_order:
         rows.sort(key=lambda row: row.index)
     assert [row.index for row in rows] == list(range(len(given)))
-    assert [type(row.error) for row in rows] == [type(None), InvalidCall] * len(good)
+    assert [type(row.error) for row in rows] == [type(None), InvalidArgument] * len(good)
     assert all(row.application is given[row.index] for row in rows)
     assert not any("alama-secret" in str(row.error) for row in rows)
     assert len(fake.scores) == len(fake.requests) == len(good)
@@ -395,9 +395,9 @@ def test_no_row_at_once_is_refused(fake: FakeAlama, alama: Alama, at_once: int) 
             async for _ in client.score_many([COMPACT], at_once=at_once):
                 pass
 
-    with pytest.raises(InvalidCall, match="at_once"):
+    with pytest.raises(InvalidArgument, match="at_once"):
         list(alama.score_many([COMPACT], at_once=at_once))
-    with pytest.raises(InvalidCall, match="at_once"):
+    with pytest.raises(InvalidArgument, match="at_once"):
         asyncio.run(many())
 
 
@@ -436,9 +436,9 @@ def test_decimals_and_dates_can_be_sent(fake: FakeAlama, alama: Alama) -> None:
 
 
 def test_what_the_caller_got_wrong_is_an_error_of_ours_and_a_value_error() -> None:
-    assert issubclass(InvalidCall, AlamaError)
-    assert issubclass(InvalidCall, ValueError)
-    assert not issubclass(InvalidCall, Problem | ConnectionFailed)
+    assert issubclass(InvalidArgument, AlamaError)
+    assert issubclass(InvalidArgument, ValueError)
+    assert not issubclass(InvalidArgument, Problem | ConnectionFailed)
 
 
 NOT_JSON: list[Any] = [float("nan"), float("inf"), Decimal("NaN"), {1}, date(2026, 11, 16)]
@@ -449,7 +449,7 @@ def test_values_that_cannot_be_sent_are_refused_by_the_name_of_their_field(
     fake: FakeAlama, alama: Alama, value: Any
 ) -> None:
     for ask in (alama.score, alama.explain):
-        with pytest.raises(InvalidCall, match="avg_balance cannot be sent as JSON") as raised:
+        with pytest.raises(InvalidArgument, match="avg_balance cannot be sent as JSON") as raised:
             ask(COMPACT | {"avg_balance": value})
         assert str(value) not in str(raised.value)
     assert fake.requests == []
@@ -482,7 +482,7 @@ def round_and_round() -> dict[str, Any]:
 def test_what_cannot_be_sent_is_refused_before_it_is(
     fake: FakeAlama, alama: Alama, ask: Callable[[Alama], object]
 ) -> None:
-    with pytest.raises(InvalidCall):
+    with pytest.raises(InvalidArgument):
         ask(alama)
     assert fake.requests == []
 
@@ -490,7 +490,7 @@ def test_what_cannot_be_sent_is_refused_before_it_is(
 def test_a_trace_context_that_cannot_be_had_is_refused_once(fake: FakeAlama) -> None:
     traceparents: list[Callable[[], str]] = [lambda: "00-\n", lambda: str(1 / 0)]
     for traceparent in traceparents:
-        with fake.client(traceparent=traceparent) as alama, pytest.raises(InvalidCall):
+        with fake.client(traceparent=traceparent) as alama, pytest.raises(InvalidArgument):
             alama.score(COMPACT)
     assert fake.requests == []
     assert fake.waited_s == 0
@@ -499,7 +499,7 @@ def test_a_trace_context_that_cannot_be_had_is_refused_once(fake: FakeAlama) -> 
 def test_a_client_that_is_closed_says_so() -> None:
     with Alama("https://alama.invalid") as alama:
         pass
-    with pytest.raises(InvalidCall, match="closed"):
+    with pytest.raises(InvalidArgument, match="closed"):
         alama.score(COMPACT)
 
     async def late() -> None:
@@ -507,13 +507,13 @@ def test_a_client_that_is_closed_says_so() -> None:
             pass
         await client.score(COMPACT)
 
-    with pytest.raises(InvalidCall, match="closed"):
+    with pytest.raises(InvalidArgument, match="closed"):
         asyncio.run(late())
 
 
 @pytest.mark.parametrize("key", ["", " ", "alama_test_1\n", "a\r\nb: c", 7])
 def test_a_key_that_cannot_be_sent_is_refused_and_not_shown(key: Any) -> None:
-    with pytest.raises(InvalidCall, match="the API key is empty, or has characters") as raised:
+    with pytest.raises(InvalidArgument, match="the API key is empty, or has characters") as raised:
         Alama("https://scores.example.com", key)
     assert "alama" not in str(raised.value)
 
@@ -533,7 +533,7 @@ def test_a_key_that_cannot_be_sent_is_refused_and_not_shown(key: Any) -> None:
 )
 def test_an_address_that_is_none_is_refused(address: Any) -> None:
     for kind in (Alama, AsyncAlama):
-        with pytest.raises(InvalidCall, match="https://"):
+        with pytest.raises(InvalidArgument, match="https://"):
             kind(address)
 
 
@@ -712,7 +712,7 @@ def test_what_is_signed_and_no_event_is_refused(fake: FakeAlama, body: bytes) ->
 def test_a_secret_that_is_none_is_a_mistake_of_ours(fake: FakeAlama, secret: Any) -> None:
     headers, body = fake.webhook("webhook.test", endpoint_id="we_1", message="m")
     for came in (headers, {}):
-        with pytest.raises(InvalidCall, match="secret") as raised:
+        with pytest.raises(InvalidArgument, match="secret") as raised:
             verify_webhook(body, came, secret)
         assert "###" not in str(raised.value)
 
@@ -729,13 +729,13 @@ def test_a_body_may_be_text(fake: FakeAlama) -> None:
 @pytest.mark.parametrize("body", [None, 7, {"type": "webhook.test"}])
 def test_a_body_that_was_parsed_is_a_mistake_of_ours(fake: FakeAlama, body: Any) -> None:
     headers, _ = fake.webhook("webhook.test", endpoint_id="we_1", message="m")
-    with pytest.raises(InvalidCall, match="as it came"):
+    with pytest.raises(InvalidArgument, match="as it came"):
         verify_webhook(body, headers, fake.secret)
 
 
 @pytest.mark.parametrize("headers", [None, [(b"webhook-id", b"evt_1")], {b"webhook-id": b"1"}])
 def test_headers_that_are_none_are_a_mistake_of_ours(fake: FakeAlama, headers: Any) -> None:
-    with pytest.raises(InvalidCall, match="headers"):
+    with pytest.raises(InvalidArgument, match="headers"):
         verify_webhook(b"{}", headers, fake.secret)
 
 

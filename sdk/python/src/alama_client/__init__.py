@@ -25,9 +25,9 @@ from alama_client.answers import (
     Reason,
     Review,
     Score,
-    SentEvent,
     ShapValue,
     StoredScore,
+    TestSent,
     WebhookEndpoint,
 )
 from alama_client.async_client import AsyncAlama
@@ -75,9 +75,9 @@ __all__ = [
     "ScoreCreatedEvent",
     "ScoreReviewedEvent",
     "Scored",
-    "SentEvent",
     "ShapValue",
     "StoredScore",
+    "TestSent",
     "WebhookEndpoint",
     "WebhookEndpointDisabledEvent",
     "WebhookTestEvent",

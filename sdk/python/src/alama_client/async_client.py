@@ -39,8 +39,8 @@ if TYPE_CHECKING:
         ReviewDecision,
         ReviewReason,
         Score,
-        SentEvent,
         StoredScore,
+        TestSent,
         WebhookEndpoint,
     )
     from alama_client.client import AnApplication
@@ -184,7 +184,7 @@ class AsyncAlama(BaseClient):
     async def delete_endpoint(self, endpoint_id: str) -> None:
         await self._run(calls.delete_endpoint(endpoint_id))
 
-    async def test_endpoint(self, endpoint_id: str) -> SentEvent:
+    async def test_endpoint(self, endpoint_id: str) -> TestSent:
         return await self._run(calls.test_endpoint(endpoint_id))
 
     async def _run(self, call: Call[T], pace: Pace | None = None) -> T:

@@ -23,8 +23,8 @@ from alama_client.answers import (
     OutcomeResult,
     Review,
     Score,
-    SentEvent,
     StoredScore,
+    TestSent,
     WebhookEndpoint,
     read,
 )
@@ -88,9 +88,9 @@ class Call(Generic[T]):
 
 
 def header(name: str, text: object) -> str:
-    """Give a text that can be sent as a header, or raise `InvalidCall`; never with the text."""
+    """Give a text that can be sent as a header, or raise `InvalidArgument`; never with the text."""
     if not (isinstance(text, str) and text.strip() and text.isprintable()):
-        raise errors.InvalidCall(
+        raise errors.InvalidArgument(
             f"the {name} is empty, or has characters that cannot be printed, or is no text"
         )
     return text
@@ -101,7 +101,7 @@ def words(name: str, given: str | Iterable[str]) -> tuple[str, ...]:
     try:
         return tuple(map(str.strip, (given,) if isinstance(given, str) else given))
     except TypeError as error:  # nothing that can be listed, or something in it that is no text
-        raise errors.InvalidCall(f"{name} is a word or a list of words") from error
+        raise errors.InvalidArgument(f"{name} is a word or a list of words") from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +141,7 @@ def score_row(
     try:
         key = key_of(application)
     except Exception as error:
-        raise errors.InvalidCall(f"key_of has raised {type(error).__name__}") from error
+        raise errors.InvalidArgument(f"key_of has raised {type(error).__name__}") from error
     return score(application, expand, language, header("key that key_of gave", key))
 
 
@@ -186,7 +186,7 @@ def record_outcomes(outcomes: Iterable[Mapping[str, object]]) -> Call[tuple[Outc
     try:
         listed = list(outcomes)
     except TypeError as error:
-        raise errors.InvalidCall("outcomes is a list of outcomes") from error
+        raise errors.InvalidArgument("outcomes is a list of outcomes") from error
     return Call(
         "POST",
         "/v1/outcomes",
@@ -237,11 +237,11 @@ def delete_endpoint(endpoint_id: str) -> Call[None]:
     return Call("DELETE", f"/v1/webhook_endpoints/{_part(endpoint_id)}", lambda _: None)
 
 
-def test_endpoint(endpoint_id: str) -> Call[SentEvent]:
+def test_endpoint(endpoint_id: str) -> Call[TestSent]:
     return Call(
         "POST",
         f"/v1/webhook_endpoints/{_part(endpoint_id)}/test",
-        lambda said: read(SentEvent, said),
+        lambda said: read(TestSent, said),
     )
 
 
@@ -253,7 +253,7 @@ def _json(body: Mapping[str, object]) -> bytes:
     try:
         return _written(dict(body))
     except Exception as error:  # a mapping of the caller's may raise anything
-        raise errors.InvalidCall(f"{_unwritten(body)} cannot be sent as JSON") from error
+        raise errors.InvalidArgument(f"{_unwritten(body)} cannot be sent as JSON") from error
 
 
 def _written(body: dict[Any, object]) -> bytes:

@@ -12,7 +12,7 @@ import httpx
 
 from alama_client import calls
 from alama_client.calls import Call, Reply
-from alama_client.errors import AlamaError, ConnectionFailed, InvalidCall, TimedOut
+from alama_client.errors import AlamaError, ConnectionFailed, InvalidArgument, TimedOut
 from alama_client.retries import TOO_MANY_REQUESTS, Pace, Tries
 
 if TYPE_CHECKING:
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
         ReviewDecision,
         ReviewReason,
         Score,
-        SentEvent,
         StoredScore,
+        TestSent,
         WebhookEndpoint,
     )
 
@@ -112,7 +112,7 @@ class BaseClient:
         self, http: httpx.Client | httpx.AsyncClient, call: Call[Any], timeout: float
     ) -> httpx.Request:
         if http.is_closed:
-            raise InvalidCall("the client is closed")
+            raise InvalidArgument("the client is closed")
         headers = self._headers | call.headers()
         try:
             if traceparent := self._traceparent():
@@ -125,28 +125,30 @@ class BaseClient:
                 content=call.body,
                 extensions={"timeout": _TimeLeft(timeout)},
             )
-        except InvalidCall:
+        except InvalidArgument:
             raise
         except Exception as error:  # `traceparent` may raise anything
             words = f"the request cannot be written: {type(error).__name__}"
-            raise InvalidCall(words) from error
+            raise InvalidArgument(words) from error
 
 
 def _address(base_url: str) -> str:
-    """Give the address that paths are added to, or raise `InvalidCall`."""
+    """Give the address that paths are added to, or raise `InvalidArgument`."""
     try:
         url = httpx.URL(base_url)
         is_one = url.scheme in {"https", "http"} and url.host.encode("idna") != b""
     except (httpx.InvalidURL, TypeError, ValueError):
         is_one = False
     if not is_one:
-        raise InvalidCall("the address of Alama begins with https:// or http:// and names a host")
+        raise InvalidArgument(
+            "the address of Alama begins with https:// or http:// and names a host"
+        )
     return str(base_url).rstrip("/")
 
 
 def at_least_one(at_once: int) -> int:
     if at_once < 1:
-        raise InvalidCall("at_once is 1 or more")
+        raise InvalidArgument("at_once is 1 or more")
     return at_once
 
 
@@ -340,7 +342,7 @@ class Alama(BaseClient):
         """Send nothing more to an endpoint."""
         self._run(calls.delete_endpoint(endpoint_id))
 
-    def test_endpoint(self, endpoint_id: str) -> SentEvent:
+    def test_endpoint(self, endpoint_id: str) -> TestSent:
         """Have an event of the kind `webhook.test` sent to this endpoint alone."""
         return self._run(calls.test_endpoint(endpoint_id))
 

@@ -1,7 +1,7 @@
 """What can go wrong, one class a code of a problem. All are under `AlamaError`.
 
 AlamaError
-  InvalidCall         what the caller got wrong, before anything was sent; a ValueError too
+  InvalidArgument     what the caller got wrong, before anything was sent; a ValueError too
   ConnectionFailed    no answer came, or none of Alama
     TimedOut          not in time
   InvalidSignature    a webhook that is not to be trusted
@@ -36,7 +36,7 @@ __all__ = [
     "IdempotencyKeyReused",
     "InternalError",
     "InvalidApplication",
-    "InvalidCall",
+    "InvalidArgument",
     "InvalidFile",
     "InvalidParameter",
     "InvalidRequest",
@@ -106,8 +106,8 @@ class AlamaError(Exception):
     """Seconds after which the same request may be sent again."""
 
 
-class InvalidCall(AlamaError, ValueError):
-    """The call cannot be made as it was written, and nothing was sent; never with a value."""
+class InvalidArgument(AlamaError, ValueError):
+    """What the caller got wrong before anything was sent. Names the field, never the value."""
 
 
 class ConnectionFailed(AlamaError):

@@ -17,7 +17,7 @@ from datetime import datetime  # noqa: TC003  answers are read by their types
 from typing import TYPE_CHECKING, Any
 
 from alama_client.answers import Answer, read
-from alama_client.errors import InvalidCall, InvalidSignature
+from alama_client.errors import InvalidArgument, InvalidSignature
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -157,7 +157,7 @@ def verify_webhook(
 
     `body` is what came, byte for byte, before any framework has parsed it; text is taken as UTF-8.
     Of several secrets, as while one is replaced, any will do. A secret that is none raises
-    `InvalidCall`, whatever came.
+    `InvalidArgument`, whatever came.
     """
     keys = _keys(secret)
     came = _bytes(body)
@@ -217,14 +217,14 @@ def _decoded(text: str) -> bytes:
 
 
 def _keys(secret: str | Sequence[str]) -> list[bytes]:
-    """Give the bytes that sign, or raise `InvalidCall`: with an empty secret anyone could sign."""
+    """Give the bytes that sign, or raise `InvalidArgument`: with none, anyone could sign."""
     try:
         secrets = [secret] if isinstance(secret, str) else list(secret)
         keys = [_decoded(each.strip().removeprefix("whsec_")) for each in secrets]
     except (AttributeError, TypeError):
         keys = []
     if not keys or b"" in keys:
-        raise InvalidCall("the secret of the webhook is empty, or is not whsec_ and base64")
+        raise InvalidArgument("the secret of the webhook is empty, or is not whsec_ and base64")
     return keys
 
 
@@ -233,7 +233,7 @@ def _bytes(body: object) -> bytes:
         return body.encode(errors="surrogatepass")
     if isinstance(body, bytes | bytearray | memoryview):
         return bytes(body)
-    raise InvalidCall("the body of a webhook is bytes or text, as it came")
+    raise InvalidArgument("the body of a webhook is bytes or text, as it came")
 
 
 def _named(headers: Mapping[str, str]) -> dict[str, str]:
@@ -242,4 +242,4 @@ def _named(headers: Mapping[str, str]) -> dict[str, str]:
         return {str.lower(name): str.strip(text) for name, text in headers.items()}
     except (AttributeError, TypeError):  # no mapping, or one of bytes
         words = "the headers of a webhook are a mapping of names to texts"
-        raise InvalidCall(words) from None
+        raise InvalidArgument(words) from None
