@@ -487,6 +487,13 @@ def test_what_cannot_be_sent_is_refused_before_it_is(
     assert fake.requests == []
 
 
+def test_a_parameter_that_breaks_its_rule_is_for_alama_to_refuse(
+    fake: FakeAlama, alama: Alama
+) -> None:
+    alama.explain(COMPACT, ways=[1])  # type: ignore[arg-type]
+    assert fake.requests[0].query == {"ways": "[1]"}
+
+
 def test_a_trace_context_that_cannot_be_had_is_refused_once(fake: FakeAlama) -> None:
     traceparents: list[Callable[[], str]] = [lambda: "00-\n", lambda: str(1 / 0)]
     for traceparent in traceparents:

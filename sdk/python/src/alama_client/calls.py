@@ -246,7 +246,7 @@ def test_endpoint(endpoint_id: str) -> Call[TestSent]:
 
 
 def _query(**given: str | int | None) -> dict[str, str]:
-    return {name: str(value) for name, value in given.items() if value not in {None, ""}}
+    return {name: str(value) for name, value in given.items() if value not in (None, "")}
 
 
 def _json(body: Mapping[str, object]) -> bytes:
