@@ -69,6 +69,11 @@ def verified(args: dict[str, Json]) -> dict[str, Json]:
     }
 
 
+def explaining(args: dict[str, Json]) -> dict[str, Json]:
+    """By the name of the SDK: `limit` is the old spelling of `ways`."""
+    return {"ways" if name == "limit" else name: value for name, value in args.items()}
+
+
 def scoring(args: dict[str, Json]) -> dict[str, Json]:
     return {name: args[name] for name in ("expand", "language", "idempotency_key") if name in args}
 
@@ -103,8 +108,12 @@ class Sync:
             case "race":
                 with ThreadPoolExecutor(args["n"]) as pool:
                     return list(pool.map(self._racer, [args] * args["n"]))
+            case "explain":
+                return alama.explain(**explaining(args))
             case "delete_endpoint":
                 return alama.delete_endpoint(args["id"])
+            case "test_endpoint":
+                return alama.test_endpoint(args["id"])
             case _:
                 return getattr(alama, what)(**args)
 
@@ -151,8 +160,12 @@ class Async:
                 case "race":
                     racers = [self._racer(alama, args) for _ in range(args["n"])]
                     return await asyncio.gather(*racers)
+                case "explain":
+                    return await alama.explain(**explaining(args))
                 case "delete_endpoint":
                     return await alama.delete_endpoint(args["id"])
+                case "test_endpoint":
+                    return await alama.test_endpoint(args["id"])
                 case _:
                     return await getattr(alama, what)(**args)
 
