@@ -87,10 +87,22 @@ public final class FakeAlama {
         public Object json() {
             return body == null ? null : Json.read(body);
         }
+
+        /** The method and the path: what was sent stays out of logs, as do keys. */
+        @Override
+        public String toString() {
+            return "Request[" + method + " " + path + "]";
+        }
     }
 
     /** A webhook as it would come. */
-    public record Webhook(Map<String, String> headers, byte[] body) {}
+    public record Webhook(Map<String, String> headers, byte[] body) {
+        /** The event's id. */
+        @Override
+        public String toString() {
+            return "Webhook[" + headers.get("webhook-id") + "]";
+        }
+    }
 
     private record Rule(Predicate<Application> when, Map<String, ?> members) {}
 

@@ -8,19 +8,27 @@ import java.io.ObjectInputStream;
 import java.io.ObjectOutputStream;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
+import java.lang.reflect.Modifier;
+import java.lang.reflect.ParameterizedType;
+import java.lang.reflect.RecordComponent;
+import java.lang.reflect.Type;
 import java.math.BigDecimal;
 import java.math.BigInteger;
 import java.net.http.HttpClient;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.LocalDate;
 import java.time.ZoneOffset;
 import java.time.ZonedDateTime;
 import java.time.format.DateTimeFormatter;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
 import java.util.Iterator;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -361,6 +369,143 @@ final class ClientTest {
         same("ExplainedValue[feature=region, contribution=1.0]", Reader.read(ExplainedValue.class, value).toString());
         Object change = json("{\"feature\": \"mm_months\", \"from\": 3, \"to\": 9, \"text\": \"3 to 9\"}");
         same("Change[feature=mm_months]", Reader.read(Change.class, change).toString());
+        fake.answer(Map.of("reasons", List.of(Map.of("code", "low_inflow", "text", "KES 1,537 on average"))));
+        String said = alama.score(COMPACT, new ScoreOptions().expand(Expand.REASONS)).toString();
+        isTrue(said.contains("low_inflow") && !said.contains("1,537"));
+    }
+
+    /** What may show of a record: all that has another name, and can hold a text or a figure, must not. */
+    private static final Set<String> SHOWN = Set.of(
+            // of decisions, and how they came about
+            "requestId", "score", "tier", "defaultProbability", "decision", "recommendedLimit", "recommendedTermDays",
+            "recommendedApr", "baseScore", "contribution", "feature", "features", "code", "rule", "rules", "recourse",
+            "language", "target", "model", "policy", "mode", "keyId", "processingMs", "createdAt", "currency", "fee",
+            "expectedLoss", "runningCost", "funding", "margin", "cost", "withinDays", "index",
+            // of what became of them
+            "outcome", "result", "date", "recordedAt", "reviewedAt", "givenDecision", "Review.reason",
+            // of events and endpoints
+            "id", "type", "timestamp", "activatedAt", "card", "firstDay", "lastDay", "scores", "Drift.name", "psi",
+            "limit", "endpointId", "WebhookEndpointDisabledEvent.reason", "event", "url", "kinds", "description",
+            "failingSince", "disabledAt", "disabledReason", "count", "nextAttemptAt",
+            // fixed sentences of the service
+            "Explanation.notice", "OutcomeResult.message", "WebhookTestEvent.message",
+            // of the service, of the fake, of a broken rule, and the words of open sets
+            "status", "version", "Health.reason", "method", "path", "pointer", "FieldError.detail", "word");
+
+    void noTypeShowsWhatItWasNotAllowedTo() throws Exception {
+        List<Class<?>> types = publicTypes();
+        List<String> shown = new ArrayList<>();
+        int planted = 0;
+        for (Class<?> type : types) {
+            if (type.isRecord()) {
+                Plants plants = new Plants();
+                String said = plants.record(type).toString();
+                plants.names.forEach((plant, name) -> {
+                    if (said.contains(plant)) {
+                        shown.add(name + " in " + said);
+                    }
+                });
+                planted += plants.names.size();
+            }
+        }
+        same(List.of(), shown);
+        isTrue(planted >= 60); // so many were looked for
+        // What is no record shows nothing but the name of its class, unless it says how it is shown: these do.
+        List<String> others = types.stream()
+                .filter(type -> !type.isRecord() && !Throwable.class.isAssignableFrom(type))
+                .filter(type -> Arrays.stream(type.getDeclaredMethods()).anyMatch(m -> m.getName().equals("toString")))
+                .map(Class::getSimpleName)
+                .sorted()
+                .toList();
+        same(List.of("Alama", "Application"), others);
+    }
+
+    private static List<Class<?>> publicTypes() throws Exception {
+        Path classes = Path.of(Alama.class.getProtectionDomain().getCodeSource().getLocation().toURI());
+        List<Class<?>> found = new ArrayList<>();
+        try (Stream<Path> files = Files.list(classes.resolve("dev/alama/client"))) {
+            for (Path file : files.sorted().toList()) {
+                String name = file.getFileName().toString();
+                if (name.endsWith(".class") && !name.equals("package-info.class")) {
+                    Class<?> type = Class.forName("dev.alama.client." + name.replaceFirst("\\.class$", ""));
+                    Class<?> outer = type.getEnclosingClass() == null ? type : type.getEnclosingClass();
+                    if (Modifier.isPublic(type.getModifiers() & outer.getModifiers())) {
+                        found.add(type);
+                    }
+                }
+            }
+        }
+        return found;
+    }
+
+    /** Values that are found again wherever they are shown, and what each of them is. */
+    private static final class Plants {
+        final Map<String, String> names = new LinkedHashMap<>();
+        private int count;
+
+        Object record(Class<?> type) throws ReflectiveOperationException {
+            RecordComponent[] parts = type.getRecordComponents();
+            Object[] values = new Object[parts.length];
+            for (int n = 0; n < parts.length; n++) {
+                String own = type.getSimpleName() + "." + parts[n].getName();
+                boolean may = SHOWN.contains(parts[n].getName()) || SHOWN.contains(own);
+                values[n] = value(parts[n].getGenericType(), may ? null : own);
+            }
+            Class<?>[] types = Arrays.stream(parts).map(RecordComponent::getType).toArray(Class<?>[]::new);
+            return type.getDeclaredConstructor(types).newInstance(values);
+        }
+
+        private Object value(Type type, String name) throws ReflectiveOperationException {
+            if (type instanceof ParameterizedType parted) {
+                Type[] inner = parted.getActualTypeArguments();
+                if (parted.getRawType() == Optional.class) {
+                    return Optional.ofNullable(value(inner[0], name));
+                }
+                if (parted.getRawType() == List.class) {
+                    return List.of(value(inner[0], name));
+                }
+                same(Map.class, parted.getRawType());
+                Map<String, Object> members = Map.of("a_name", plant(name));
+                return inner[1] == Object.class ? new Members(members) : members;
+            }
+            Class<?> kind = (Class<?>) type;
+            if (kind.isRecord()) {
+                return record(kind);
+            }
+            int number = 910_000_000 + ++count;
+            if (kind == boolean.class || kind == Boolean.class) {
+                return true;
+            } else if (kind == int.class) {
+                return planted(number, name);
+            } else if (kind == double.class || kind == Double.class) {
+                return planted(number / 1e3, name);
+            } else if (kind == BigDecimal.class) {
+                return planted(BigDecimal.valueOf(number), name);
+            } else if (kind == Instant.class) {
+                return planted(Instant.ofEpochSecond(9L * number), name);
+            } else if (kind == LocalDate.class) {
+                return planted(LocalDate.ofEpochDay(number / 100 + count), name);
+            } else if (kind == byte[].class) {
+                return plant(name).getBytes(StandardCharsets.US_ASCII);
+            } else if (kind == Application.class) {
+                return Application.of(Map.of("region", plant(name)));
+            } else if (kind == AlamaError.class) {
+                return null; // says what the service has said, which never has a value
+            }
+            isTrue(kind == String.class || kind == Object.class); // of another kind this has to make one, too
+            return plant(name);
+        }
+
+        private String plant(String name) {
+            return planted("plant-%d-".formatted(++count), name);
+        }
+
+        private <T> T planted(T value, String name) {
+            if (name != null) {
+                names.put(value.toString(), name);
+            }
+            return value;
+        }
     }
 
     // -------------------------------------------------------------------------------------------- problems
