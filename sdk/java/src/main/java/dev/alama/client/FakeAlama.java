@@ -148,7 +148,7 @@ public final class FakeAlama {
         boolean known = ConnectionFailed.class.isAssignableFrom(error)
                 || Problem.KINDS.stream().anyMatch(each -> each.type() == error);
         if (!known) {
-            throw new IllegalArgumentException("no request fails by " + error.getSimpleName());
+            throw new InvalidArgument("no request fails by " + error.getSimpleName());
         }
         failures.addAll(Collections.nCopies(times, new Failure(error, retryAfter)));
         return this;

@@ -330,32 +330,89 @@ final class ClientTest {
     // -------------------------------------------------------------------------------------------- mistakes of callers
 
     void numbersThatAreNoneAreRefusedBeforeTheyAreSent() {
-        for (double wrong : new double[] {Double.NaN, Double.POSITIVE_INFINITY}) {
-            Application application = COMPACT.toBuilder().avgBalance(wrong).build();
-            throwsError(IllegalArgumentException.class, () -> alama.score(application));
+        for (Number wrong : List.of(Double.NaN, Double.POSITIVE_INFINITY, Float.NEGATIVE_INFINITY)) {
+            Application.Builder application = COMPACT.toBuilder().avgBalance(wrong);
+            same(
+                    "avg_balance is NaN or infinite, which JSON cannot say",
+                    throwsError(InvalidArgument.class, application::build).getMessage());
+            throwsError(InvalidArgument.class, () -> Application.of(Map.of("avg_balance", wrong)));
+            throwsError(InvalidArgument.class, () -> Application.of(Map.of("more", List.of(Map.of("deep", wrong)))));
+            NewOutcome outcome =
+                    new NewOutcome("req_1", OutcomeKind.REPAID, LocalDate.of(2026, 11, 16)).repaidAmount(wrong);
+            throwsError(InvalidArgument.class, () -> alama.recordOutcome(outcome));
         }
+        throwsError(InvalidArgument.class, () -> Application.of(Map.of("region", new Object())));
         same(List.of(), fake.requests());
     }
 
     void aKeyThatCannotBeSentIsRefusedAndNotShown() {
-        for (String key : List.of("", " ", "alama_test_1\n", "a\r\nb: c", "alama_test_é")) {
-            var error = throwsError(IllegalArgumentException.class, () -> new Alama("https://scores.example.com", key));
-            isTrue(error.getMessage().startsWith("the API key is empty, or has letters"));
+        for (String key : Arrays.asList(null, "", " ", "alama_test_1\n", "a\r\nb: c", "alama_test_é")) {
+            var error = throwsError(InvalidArgument.class, () -> new Alama("https://scores.example.com", key));
+            isTrue(error.getMessage().startsWith("the API key is missing, or has letters"));
+            throwsError(InvalidArgument.class, () -> fake.builder().key(key));
         }
         ScoreOptions options = new ScoreOptions().idempotencyKey("mkopo-ñ"); // Java would send it as mkopo-?
-        throwsError(IllegalArgumentException.class, () -> alama.score(COMPACT, options));
+        throwsError(InvalidArgument.class, () -> alama.score(COMPACT, options));
     }
 
-    void anAddressWithoutASchemeIsRefused() {
-        for (String address : List.of("scores.example.com", "ftp://scores.example.com", "https://")) {
-            throwsError(IllegalArgumentException.class, () -> Alama.builder(address));
+    void anAddressThatIsNoneIsRefusedAtOnceAndNotShown() {
+        for (String address : Arrays.asList(
+                null, "", "scores.example.com", "scores.example.com:8000", "ftp://scores.example.com", "https://",
+                "https:///v1", "http://my_host", "http://127.0.0.1:70000", "https://scores example.com",
+                "https://me:word@scores.example.com", "https://scores.example.com?key=word",
+                "https://scores.example.com#word")) {
+            var error = throwsError(InvalidArgument.class, () -> Alama.builder(address));
+            String rule = "the address of Alama is https:// or http://, a host, and perhaps a port and a path";
+            same(rule, error.getMessage());
+            same(null, error.getCause());
         }
+        same("Alama[http://[::1]:8000/credit]", Alama.builder("http://[::1]:8000/credit/").build().toString());
+    }
+
+    void whatIsNullIsNamed() {
+        String[] words = {
+            throwsError(InvalidArgument.class, () -> alama.score(null)).getMessage(),
+            throwsError(InvalidArgument.class, () -> alama.score(COMPACT, null)).getMessage(),
+            throwsError(InvalidArgument.class, () -> alama.explain(null)).getMessage(),
+            throwsError(InvalidArgument.class, () -> alama.explain(COMPACT, null)).getMessage(),
+            throwsError(InvalidArgument.class, () -> alama.scoreMany(null)).getMessage(),
+            throwsError(InvalidArgument.class, () -> alama.listScores(null)).getMessage(),
+            throwsError(InvalidArgument.class, () -> alama.getScore(null)).getMessage(),
+            throwsError(InvalidArgument.class, () -> alama.recordOutcome(null)).getMessage(),
+            throwsError(InvalidArgument.class, () -> new NewOutcome("req_1", null, LocalDate.EPOCH)).getMessage(),
+            throwsError(InvalidArgument.class, () -> alama.review("req_1", null, ReviewReason.OTHER, "W. Mutua"))
+                    .getMessage(),
+            throwsError(InvalidArgument.class, () -> Application.of(null)).getMessage(),
+            throwsError(InvalidArgument.class, () -> fake.builder().timeout(null)).getMessage(),
+        };
+        same(
+                List.of(
+                        "the application is null", "the options are null", "the application is null",
+                        "the options are null", "the applications are null", "the options are null", "the id is null",
+                        "the outcome is null", "the outcome is null", "the decision is null", "the fields are null",
+                        "the time-out is null"),
+                List.of(words));
+        same(List.of(), fake.requests());
+    }
+
+    void aRowThatCannotBeSentIsToldInItsPlace() {
+        ManyOptions options = new ManyOptions().keyOf(each -> each.equals(COMPACT) ? "one" : "mkopo-ñ");
+        Application other = COMPACT.toBuilder().counterparties(3).build();
+        List<Scored> rows = alama.scoreMany(List.of(COMPACT, other, COMPACT), options).toList();
+        same(List.of(true, false, true), rows.stream().map(row -> row.score().isPresent()).toList());
+        throwsError(InvalidArgument.class, rows.get(1)::result);
     }
 
     void aClientThatFollowsRedirectsIsRefused() {
         HttpClient http = HttpClient.newBuilder().followRedirects(HttpClient.Redirect.NORMAL).build();
-        throwsError(
-                IllegalArgumentException.class, () -> Alama.builder("https://scores.example.com").http(http));
+        throwsError(InvalidArgument.class, () -> Alama.builder("https://scores.example.com").http(http));
+    }
+
+    void numbersOfTheClientThatAreNoneAreRefused() {
+        throwsError(InvalidArgument.class, () -> fake.builder().retries(-1));
+        throwsError(InvalidArgument.class, () -> fake.builder().timeout(Duration.ZERO));
+        throwsError(InvalidArgument.class, () -> fake.builder().totalTimeout(Duration.ofSeconds(-1)));
+        throwsError(InvalidArgument.class, () -> new ManyOptions().atOnce(0));
     }
 
     void nothingShowsASecretOrAnApplicant() {
@@ -540,8 +597,8 @@ final class ClientTest {
     }
 
     void theFakeFailsByWhatCanHappenAlone() {
-        throwsError(IllegalArgumentException.class, () -> fake.fail(InvalidSignature.class));
-        throwsError(IllegalArgumentException.class, () -> fake.fail(Problem.class));
+        throwsError(InvalidArgument.class, () -> fake.fail(InvalidSignature.class));
+        throwsError(InvalidArgument.class, () -> fake.fail(Problem.class));
     }
 
     // -------------------------------------------------------------------------------------------- webhooks
@@ -598,10 +655,10 @@ final class ClientTest {
 
     void aSecretThatIsNoneIsAMistakeOfOurs() {
         FakeAlama.Webhook came = fake.webhook("webhook.test", Map.of("endpoint_id", "we_1", "message", "m"));
-        for (String secret : List.of("", "whsec_", "whsec_###")) {
-            throwsError(IllegalArgumentException.class, () -> Webhooks.verify(came.body(), came.headers(), secret));
+        for (String secret : Arrays.asList(null, "", "whsec_", "whsec_###")) {
+            throwsError(InvalidArgument.class, () -> Webhooks.verify(came.body(), came.headers(), secret));
         }
-        throwsError(IllegalArgumentException.class, () -> Webhooks.verify(came.body(), came.headers()));
+        throwsError(InvalidArgument.class, () -> Webhooks.verify(came.body(), came.headers()));
     }
 
     // -------------------------------------------------------------------------------------------- JSON
@@ -636,7 +693,7 @@ final class ClientTest {
         same(values, Json.read(Json.write(values)));
         byte[] numbers = Json.write(List.of((byte) 1, 2.5f, 0.1, 1e10));
         same("[1,2.5,0.1,1.0E+10]", new String(numbers, StandardCharsets.US_ASCII));
-        throwsError(IllegalArgumentException.class, () -> Json.write(List.of(new Object())));
+        throwsError(InvalidArgument.class, () -> Json.write(List.of(new Object())));
     }
 
     private static Object json(String text) {

@@ -26,13 +26,12 @@ final class Driver {
 
     private Driver(Map<String, Object> line) {
         args = Reader.object(line.get("args"));
-        alama = Alama.builder((String) line.get("base_url"))
-                .key((String) line.get("key"))
+        Alama.Builder builder = Alama.builder((String) line.get("base_url"))
                 .timeout(seconds(line.get("timeout_s")))
                 .totalTimeout(seconds(line.get("total_s")))
                 .retries(((Number) line.get("retries")).intValue())
-                .traceparent(() -> text("traceparent"))
-                .build();
+                .traceparent(() -> text("traceparent"));
+        alama = line.get("key") instanceof String key ? builder.key(key).build() : builder.build();
     }
 
     public static void main(String[] arguments) throws IOException {
