@@ -47,6 +47,7 @@ SCHEMA_OF = {
     "Pending": "PendingDeliveries",
     "WebhookEndpoint": "WebhookEndpoint",
     "NewWebhookEndpoint": "WebhookEndpointCreated",
+    "TestSent": "TestSent",
     "Drift": "DriftName",
 }
 

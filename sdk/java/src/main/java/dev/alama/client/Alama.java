@@ -192,7 +192,7 @@ public final class Alama {
         InvalidArgument.unlessNull(options, "the options");
         return run(Call.post("/v1/explain", application.fields(), said -> Reader.read(Explanation.class, said))
                 .with("target", options.target)
-                .with("limit", options.limit)
+                .with("ways", options.ways)
                 .with("locked", String.join(",", options.locked))
                 .with("language", options.language == null ? null : options.language.word()));
     }
@@ -229,6 +229,12 @@ public final class Alama {
         return run(Call.get(
                 "/v1/webhook_endpoints",
                 said -> Reader.list(WebhookEndpoint.class, Reader.object(said).get("data"))));
+    }
+
+    /** Have a {@code webhook.test} sent to an endpoint, whatever kinds it wants. Its attempts tell what came of it. */
+    public TestSent testEndpoint(String endpointId) {
+        String path = "/v1/webhook_endpoints/" + Call.id(endpointId) + "/test";
+        return run(Call.post(path, said -> Reader.read(TestSent.class, said)));
     }
 
     /** Send nothing more to an endpoint. */

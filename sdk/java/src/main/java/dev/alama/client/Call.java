@@ -23,7 +23,7 @@ record Call<T>(
         Set<Integer> answers,
         Function<Object, T> reader) {
 
-    private static final Set<Integer> GOOD = Set.of(200, 201, 204);
+    private static final Set<Integer> GOOD = Set.of(200, 201, 202, 204);
 
     static <T> Call<T> get(String path, Function<Object, T> reader) {
         return new Call<>("GET", path, Map.of(), null, null, true, GOOD, reader);
@@ -31,6 +31,10 @@ record Call<T>(
 
     static <T> Call<T> post(String path, Map<String, ?> body, Function<Object, T> reader) {
         return new Call<>("POST", path, Map.of(), Json.write(body), null, true, GOOD, reader);
+    }
+
+    static <T> Call<T> post(String path, Function<Object, T> reader) {
+        return new Call<>("POST", path, Map.of(), null, null, true, GOOD, reader);
     }
 
     static <T> Call<T> delete(String path) {

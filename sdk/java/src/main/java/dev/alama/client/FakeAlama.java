@@ -258,10 +258,13 @@ public final class FakeAlama {
             case "POST outcomes" -> reply(200, outcomes(request.json()));
             case "POST webhook_endpoints" -> reply(201, endpoint(request.json()));
             case "GET webhook_endpoints" -> reply(200, Map.of("data", endpoints.values()));
+            case "POST webhook_endpoints/test" -> {
+                requireEndpoint(id);
+                yield reply(202, Map.of("event", newId("evt_")));
+            }
             case "DELETE webhook_endpoints" -> {
-                if (endpoints.remove(id) == null) {
-                    throw problem(Problem.UnknownWebhookEndpoint.class, null);
-                }
+                requireEndpoint(id);
+                endpoints.remove(id);
                 yield new Reply(204, Map.of(), new byte[0]);
             }
             default -> throw problem(Problem.NotFound.class, null);
@@ -418,6 +421,12 @@ public final class FakeAlama {
         Map<String, Object> shown = new LinkedHashMap<>(made);
         shown.put("secret", SECRET);
         return shown;
+    }
+
+    private void requireEndpoint(String id) {
+        if (!endpoints.containsKey(id)) {
+            throw problem(Problem.UnknownWebhookEndpoint.class, null);
+        }
     }
 
     /** An id that sorts after those before. */

@@ -278,7 +278,8 @@ final class Json {
             }
             text.append(']');
         } else {
-            throw new InvalidArgument(name + " is of a type that cannot be sent as JSON: " + value.getClass().getName());
+            String type = value.getClass().getName();
+            throw new InvalidArgument(name + " is of a type that cannot be sent as JSON: " + type);
         }
     }
 

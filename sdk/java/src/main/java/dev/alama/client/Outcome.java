@@ -19,7 +19,7 @@ public record Outcome(
     /** All but the amounts. */
     @Override
     public String toString() {
-        return "Outcome[outcome=" + outcome + ", date=" + date + ", isDefault=" + isDefault + ", recordedAt=" + recordedAt
-                + "]";
+        return "Outcome[outcome=" + outcome + ", date=" + date + ", isDefault=" + isDefault
+                + ", recordedAt=" + recordedAt + "]";
     }
 }

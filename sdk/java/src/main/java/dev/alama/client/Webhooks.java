@@ -136,9 +136,10 @@ public final class Webhooks {
     }
 
     private static byte[] key(String secret) {
+        InvalidArgument.unlessNull(secret, "the secret of the webhook");
         byte[] key;
         try {
-            key = Base64.getDecoder().decode(InvalidArgument.unlessNull(secret, "the secret").strip().replaceFirst("^whsec_", ""));
+            key = Base64.getDecoder().decode(secret.strip().replaceFirst("^whsec_", ""));
         } catch (IllegalArgumentException error) { // whose words would show some of it
             throw new InvalidArgument("the secret of the webhook is not whsec_ and base64");
         }

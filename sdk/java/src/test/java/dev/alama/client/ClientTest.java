@@ -317,6 +317,25 @@ final class ClientTest {
         same(0L, alama.listScores(new ListOptions().waiting()).count());
     }
 
+    void anEndpointIsTried() {
+        String id = alama.makeEndpoint("https://loans.example.com/hook").id();
+        isTrue(alama.testEndpoint(id).event().matches("evt_[0-9a-f]{28}"));
+        FakeAlama.Request last = fake.requests().get(1);
+        same("POST /v1/webhook_endpoints/" + id + "/test", last.method() + " " + last.path());
+        same(null, last.body());
+        alama.deleteEndpoint(id);
+        throwsError(Problem.UnknownWebhookEndpoint.class, () -> alama.testEndpoint(id));
+        throwsError(InvalidArgument.class, () -> alama.testEndpoint(null));
+    }
+
+    @SuppressWarnings("deprecation") // the old spelling works, and says the same
+    void theWaysOfAnExplanationAreCounted() {
+        for (ExplainOptions options : List.of(new ExplainOptions().ways(2), new ExplainOptions().limit(2))) {
+            alama.explain(COMPACT, options);
+        }
+        fake.requests().forEach(each -> same(Map.of("ways", "2"), each.query()));
+    }
+
     void aScoreThatIsNotThere() {
         throwsError(Problem.UnknownScore.class, () -> alama.getScore("req_0/../health"));
     }

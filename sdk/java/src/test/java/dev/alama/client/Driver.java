@@ -89,6 +89,7 @@ final class Driver {
                 alama.deleteEndpoint(text("id"));
                 yield null;
             }
+            case "test_endpoint" -> alama.testEndpoint(text("id"));
             case "verify_webhook" -> verify();
             case "race" -> race();
             default -> throw new IllegalArgumentException(what);
@@ -108,8 +109,8 @@ final class Driver {
                 .target(text("target"))
                 .locked(texts("locked").toArray(String[]::new))
                 .language(language());
-        if (args.get("limit") instanceof Number limit) {
-            options.limit(limit.intValue());
+        if (args.getOrDefault("ways", args.get("limit")) instanceof Number ways) {
+            options.ways(ways.intValue());
         }
         return alama.explain(application(args.get("application")), options);
     }
