@@ -156,12 +156,16 @@ public final class Alama {
 
     // -------------------------------------------------------------------------------------------- outcomes
 
-    /** Say what became of a loan. The same may be said twice, late and in any order. */
+    /**
+     * Say what became of a loan. The same may be said twice, late and in any order.
+     *
+     * <p>What Alama refuses is no exception: look at {@link OutcomeResult#refused}.
+     */
     public OutcomeResult recordOutcome(String requestId, OutcomeKind outcome, LocalDate date) {
         return recordOutcome(new NewOutcome(requestId, outcome, date));
     }
 
-    /** Say what became of a loan. The same may be said twice, late and in any order. */
+    /** Say what became of a loan: see {@link #recordOutcome(String, OutcomeKind, LocalDate)}. */
     public OutcomeResult recordOutcome(NewOutcome outcome) {
         return recordOutcomes(List.of(InvalidArgument.unlessNull(outcome, "the outcome"))).get(0);
     }

@@ -397,10 +397,16 @@ public final class FakeAlama {
             Map<String, Object> outcome = Reader.object(each);
             outcomes.add(outcome);
             Object id = outcome.get("request_id");
-            results.add(Map.of(
-                    "request_id", id,
-                    "result", scores.containsKey(id) ? "recorded" : "unknown_score",
-                    "is_default", !"repaid".equals(outcome.get("outcome"))));
+            results.add(
+                    scores.containsKey(id)
+                            ? Map.of(
+                                    "request_id", id,
+                                    "result", "recorded",
+                                    "is_default", !"repaid".equals(outcome.get("outcome")))
+                            : Map.of(
+                                    "request_id", id,
+                                    "result", "unknown_score",
+                                    "message", "There is no score with this request_id."));
         }
         return Map.of("results", results);
     }

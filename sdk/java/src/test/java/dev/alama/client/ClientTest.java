@@ -303,6 +303,16 @@ final class ClientTest {
                 fake.outcomes().get(0));
     }
 
+    void anOutcomeThatIsRefusedSaysSo() {
+        OutcomeResult refused = alama.recordOutcome("req_1", OutcomeKind.REPAID, LocalDate.of(2026, 11, 16));
+        same("unknown_score", refused.result());
+        isTrue(refused.refused() && refused.message().isPresent());
+        same(Optional.empty(), refused.isDefault());
+        String id = alama.score(COMPACT).requestId();
+        OutcomeResult kept = alama.recordOutcome(id, OutcomeKind.REPAID, LocalDate.of(2026, 11, 16));
+        isTrue(!kept.refused() && kept.isDefault().isPresent());
+    }
+
     void aScoreOfTheFakeIsTyped() {
         isTrue(alama.health().ok());
         same("already_met", alama.explain(COMPACT).recourse());
