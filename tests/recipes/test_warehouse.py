@@ -171,6 +171,12 @@ def test_a_night_by_hand_says_what_the_service_says(warehouse: Warehouse) -> Non
     )
     assert warehouse.ask(sums) == [[61, 4]]
 
+    # Whoever does the page a second time has the loan once.
+    (repaid,) = re.findall(r"^    sed .*$", NIGHT, re.MULTILINE)
+    warehouse.run(repaid)
+    seeds = (warehouse.folder / "seeds" / "raw_repayments.csv").read_text("utf-8")
+    assert seeds.count("\napp-053,") == seeds.count("\napp-053,7500,7800,repaid,") == 1
+
     # Killed between the service and the warehouse, and done again.
     lost = "DELETE FROM decisions WHERE application_id > 'app-055'"
     assert warehouse.ask(lost) == []
