@@ -234,7 +234,9 @@ bundle: setup guide ## Everything for a machine without internet access: dist/al
 image-check: setup ## Build both images twice in a clean Debian, compare them file by file, run them (root; minutes)
 	$(BIN)/python -m tests.images.check
 
-clean: ## Remove everything that the commands above have made, but no scores (alama-data)
+clean: ## Remove everything that the commands above and the recipes have made, but no scores (alama-data)
 	rm -rf $(VENV) .venv-airflow .venv-api .venv-clients .venv-deploy .venv-dice .venv-guide .venv-peers .venv-warehouse .venvs src/alama/guide $(CLIENTS)/node_modules $(wildcard sdk/*/node_modules sdk/*/dist sdk/*/build) build dist mutants \
-		htmlcov .coverage .coverage.* .import_linter_cache .mypy_cache .ruff_cache .pytest_cache .hypothesis
+		htmlcov .coverage .coverage.* .import_linter_cache .mypy_cache .ruff_cache .pytest_cache .hypothesis \
+		$(wildcard recipes/*/node_modules recipes/*/*.db recipes/*/*.db-journal recipes/*/lender.jsonl recipes/*/lender.tsv) \
+		$(addprefix recipes/warehouse/,.airflow logs macros target warehouse.duckdb warehouse.duckdb.wal)
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -43,15 +43,18 @@ def score(day: str) -> None:
             names.append(name)
             bodies.append(body)
             keys[id(body)] = f"{name} {day}"
-        for row in alama.score_many(bodies, key_of=lambda body: keys[id(body)]):
+        answers = alama.score_many(
+            bodies, expand=("model", "policy"), key_of=lambda body: keys[id(body)]
+        )
+        for row in answers:
             if isinstance(row.error, InvalidApplication):  # stays so until somebody mends the row
                 broken = row.error.errors[0]
-                kept: list[Any] = [None] * 6 + [f"{broken.field}: {broken.code}"]
+                kept: list[Any] = [None] * 8 + [f"{broken.field}: {broken.code}"]
             else:
                 said = row.result()  # or raises: the rest is for the next attempt
                 kept = [said.request_id, said.score, said.tier, said.default_probability]
-                kept += [said.decision, said.recommended_limit, None]
-            run(f"INSERT INTO decisions VALUES (?, ?{', ?' * 7})", names[row.index], day, *kept)
+                kept += [said.decision, said.recommended_limit, said.model, said.policy, None]
+            run(f"INSERT INTO decisions VALUES (?, ?{', ?' * 9})", names[row.index], day, *kept)
     print(f"{len(names)} applications of {day}")
 
 

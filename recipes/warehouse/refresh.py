@@ -5,6 +5,7 @@ model: `alama models export` writes it.
 """
 
 import argparse
+import re
 import subprocess
 import sys
 import tomllib
@@ -15,6 +16,10 @@ MACROS = """\
 {card}
 {{% endmacro %}}
 
+{{% macro alama_model() %}}'{model}'{{% endmacro %}}
+
+{{% macro alama_policy() %}}'{policy}'{{% endmacro %}}
+
 {{% macro alama_tier(score) %}}case {tiers} end{{% endmacro %}}
 
 {{% macro alama_amount() %}}{amount}{{% endmacro %}}
@@ -22,23 +27,33 @@ MACROS = """\
 {{% macro alama_term_days() %}}{term_days}{{% endmacro %}}
 """
 
+ID = re.compile(r"^(?:-- model )?(sha256:[0-9a-f]{64})$", re.MULTILINE)
 
-def alama(*arguments: str) -> str:
+
+def alama(*arguments: str, given: str = "") -> str:
     return subprocess.run(
-        ["alama", *arguments], check=True, text=True, stdout=subprocess.PIPE
+        ["alama", *arguments], check=True, text=True, input=given, stdout=subprocess.PIPE
     ).stdout
+
+
+def id_in(said: str) -> str:
+    """The id of the model or of the policy that a command has named."""
+    found = ID.search(said)
+    return found[1] if found else sys.exit("alama has named no id")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("model", nargs="*", help="a model file (default: the built-in model)")
+    parser.add_argument("model", nargs="?", help="a model file (default: the built-in model)")
     parser.add_argument("--lender", default="demo")
     parser.add_argument("--mode", default="test", choices=("test", "live"))
     asked = parser.parse_args()
-    policy = tomllib.loads(alama("policy", "show", "--lender", asked.lender, "--mode", asked.mode))
-    card = alama(
-        "models", "show", *asked.model, "--format", "sql", "--currency", policy["currency"]
-    )
+    text = alama("policy", "show", "--lender", asked.lender, "--mode", asked.mode)
+    policy = tomllib.loads(text)
+    model = [asked.model] if asked.model else []
+    card = alama("models", "show", *model, "--format", "sql", "--currency", policy["currency"])
+    for_model = [f"--model={asked.model}"] if asked.model else []
+    checked = alama("policy", "check", "-", *for_model, given=text)
     tiers = sorted(policy["tiers"], key=lambda tier: -tier["score_min"])
     names = "".join(tier["name"] for tier in tiers)
     if "{" in card + names or "'" in names:  # dbt would run what is in braces as a program
@@ -47,6 +62,8 @@ def main() -> None:
     macros.parent.mkdir(exist_ok=True)
     macros.write_text(
         MACROS.format(
+            model=id_in(card),
+            policy=id_in(checked),
             card=card.rstrip().removesuffix(";"),
             tiers=" ".join(
                 f"when {{{{ score }}}} >= {tier['score_min']} then '{tier['name']}'"

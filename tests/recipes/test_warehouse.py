@@ -44,7 +44,7 @@ class Warehouse:
     def __init__(self, folder: Path, tools: str, server: Server, **settings: str) -> None:
         self.server = server
         self.folder = folder / "recipe"
-        made = shutil.ignore_patterns("logs", "macros", "target", ".*", "*.duckdb", "__pycache__")
+        made = shutil.ignore_patterns("logs", "macros", "target", ".*", "*.duckdb*", "__pycache__")
         shutil.copytree(RECIPE, self.folder, ignore=made)
         python_path = [str(ROOT / "sdk/python/src"), *os.environ.get("PYTHONPATH", "").split(":")]
         path = [str(ROOT / tools / "bin"), str(Path(sys.executable).parent), os.environ["PATH"]]
@@ -171,6 +171,12 @@ def test_a_night_by_hand_says_what_the_service_says(warehouse: Warehouse) -> Non
     )
     assert warehouse.ask(sums) == [[61, 4]]
 
+    # Whoever does the page a second time has the loan once.
+    (repaid,) = re.findall(r"^    sed .*$", NIGHT, re.MULTILINE)
+    warehouse.run(repaid)
+    seeds = (warehouse.folder / "seeds" / "raw_repayments.csv").read_text("utf-8")
+    assert seeds.count("\napp-053,") == seeds.count("\napp-053,7500,7800,repaid,") == 1
+
     # Killed between the service and the warehouse, and done again.
     lost = "DELETE FROM decisions WHERE application_id > 'app-055'"
     assert warehouse.ask(lost) == []
@@ -186,9 +192,59 @@ def test_a_night_by_hand_says_what_the_service_says(warehouse: Warehouse) -> Non
         "UPDATE decisions SET default_probability = default_probability + 0.000001 "
         "WHERE application_id = 'app-057'"
     )
-    code = warehouse.start("dbt test --select the_service_says_the_same", warehouse.folder / "said")
+    compare = "dbt test --select the_service_says_the_same"
+    code = warehouse.start(compare, warehouse.folder / "said")
     assert code.wait(RUN_S_MAX) == 1
     assert "Got 1 result, configured to fail" in (warehouse.folder / "said").read_text("utf-8")
+    # It is none of the warehouse's where another model has said it.
+    warehouse.ask("UPDATE decisions SET model = 'sha256:0' WHERE application_id = 'app-057'")
+    warehouse.run(compare)
+
+
+NEXT_DAY = "2026-11-18"
+CHANGE = r"""
+alama policy show > policy.toml
+sed -i.before 's/score_min = 605/score_min = 615/; s/name = "B"/name = "B-longer"/' policy.toml
+sed -i.before 's/"default KES"/"ours"/; s/amount = 10_000/amount = 4_000/' policy.toml
+alama policy activate policy.toml
+"""
+
+
+def test_another_policy_leaves_the_nights_before_it_alone(warehouse: Warehouse) -> None:
+    warehouse.add(
+        "raw_applications",
+        *(
+            row | {"application_id": f"next-{number}", "applied_on": NEXT_DAY}
+            for number, row in enumerate(applications())
+        ),
+    )
+    warehouse.run(BUILD)
+    key = warehouse.server.key()
+    settings = {"SCORING_KEY": key, "SCORING_URL": warehouse.server.url}
+    (build,) = re.findall(r"dbt build --exclude [^\"]+", (RECIPE / "nightly.py").read_text("utf-8"))
+    assert "WARN=0" in warehouse.run(f"python batch.py score {DAY}\n{build}", **settings)
+
+    warehouse.run(CHANGE)
+    warehouse.server.stop()
+    warehouse.server.start()
+    said = warehouse.run(f"python batch.py score {NEXT_DAY}\n{build}", **settings)
+    assert "WARN=1" in said
+    assert f"Got {NEW} results, configured to warn" in said
+    assert "in test the_last_day_is_of_this_model_and_policy" in said
+
+    assert "WARN=0" in warehouse.run(f"python refresh.py\n{build}")
+    differ = (
+        "SELECT count(*) FROM decisions d JOIN scores s ON s.application_id = d.application_id "
+        "WHERE (d.score <> s.score OR d.tier <> s.tier) AND d.day = "
+    )
+    assert warehouse.ask(f"{differ} '{DAY}'") > [[1]]
+    assert warehouse.ask(f"{differ} '{NEXT_DAY}'") == [[0]]
+    assert ["B-longer"] in warehouse.ask("SELECT DISTINCT tier FROM decisions")
+    warehouse.ask("UPDATE decisions SET score = score + 1 WHERE application_id > 'app-059'")
+    wrong = warehouse.start(build, warehouse.folder / "said")
+    assert wrong.wait(RUN_S_MAX) == 1
+    said = (warehouse.folder / "said").read_text("utf-8")
+    assert f"Got {NEW} results, configured to fail" in said
 
 
 MANY = 1_500
