@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import time
+from codecs import BOM_UTF8
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -262,7 +263,7 @@ def _application(
     args: argparse.Namespace, ready: ReadyModel, policy: ReadyPolicy | None
 ) -> Application:
     """Read the application, without what the policy forbids."""
-    document = sample_application() if args.file is None else read_bytes(args.file, SIZE_MAX)
+    document = sample_application() if args.file is None else read_document(args.file)
     source = "the sample application" if args.file is None else named(args.file)
     try:
         application = Intake(ready.catalogue).read(document)
@@ -278,6 +279,11 @@ def _application(
         listing = "".join(f"\n  {line}" for line in listed)
         raise FileProblem(f"{source} is not a valid application:{listing}") from error
     return application
+
+
+def read_document(file: Path) -> bytes:
+    """Read an application as the service does: how some editors begin a file is no part of it."""
+    return read_bytes(file, SIZE_MAX).removeprefix(BOM_UTF8)
 
 
 def _names(text: str) -> tuple[str, ...]:
