@@ -40,7 +40,7 @@ from alama.platform.terminal import terminal
 from alama.platform.terminal.tables import facts
 from alama.scoring.api import IDEMPOTENCY_KEY_MAX
 from alama.scoring.explain_api import ExplainReply
-from alama.scoring.explain_cli import add_sought, read_document
+from alama.scoring.explain_cli import ExplanationDrawing, add_sought, read_document
 from alama.scoring.scores_api import ScoreListed, ScoreRecord, ScoreReview
 from alama.scoring.sequels import Sequel
 
@@ -272,8 +272,8 @@ def score(args: argparse.Namespace) -> int:
     terminal.say(reply.request_id)
     drawn = answers.picture(said, reply.model, reply.policy, None, console)
     console.print(drawn, soft_wrap=True)
-    drawing = answers.ExplanationDrawing(reply.offer.currency, console)
-    drawing.reasons(reply.decision, reply.reasons)
+    drawing = ExplanationDrawing(reply.offer.currency, console)
+    drawing.reasons(reply.decision, [reason.text for reason in reply.reasons])
     return 0
 
 
@@ -304,9 +304,9 @@ def explain(args: argparse.Namespace) -> int:
     console, currency = terminal.stdout(), session.login.currency
     drawn = answers.picture(said, reply.model, reply.policy, currency, console)
     console.print(drawn, soft_wrap=True)
-    drawing = answers.ExplanationDrawing(currency, console)
-    drawing.reasons(reply.decision, reply.reasons)
-    drawing.recourse(reply)
+    drawing = ExplanationDrawing(currency, console)
+    drawing.reasons(reply.decision, [reason.text for reason in reply.reasons])
+    answers.show_recourse(drawing, reply)
     return 0
 
 
