@@ -15,6 +15,8 @@ import pytest
 from alama.app.remote import client as clients
 from alama.app.remote.client import ATTEMPTS, Call, Client, Failed, Refused, Unreachable
 from alama.platform.http.status import Health
+from alama.scoring import scores_api
+from alama.webhooks import events_api
 from alama.webhooks.events_api import EventPage
 from tests.certificates import Authority
 from tests.ports import HOST, free_port
@@ -183,6 +185,10 @@ def test_what_may_be_done_stays_so_whatever_is_answered_later(ask: Ask) -> None:
         with pytest.raises(Failed) as raised:
             ask(*script, call=post)
         assert raised.value.may_be_done is may_be_done
+
+
+def test_pages_are_as_long_as_the_service_gives_them() -> None:
+    assert clients.PAGE_MAX == scores_api.PAGE_MAX == events_api.PAGE_MAX
 
 
 def test_pages_end_where_one_is_empty(server: Scripted, waited: Waited) -> None:

@@ -27,7 +27,6 @@ from alama import __version__
 from alama.core.errors import AlamaError
 from alama.platform.http.problem_codes import PROBLEMS
 from alama.platform.terminal import terminal
-from alama.scoring.scores_api import PAGE_MAX
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -48,6 +47,8 @@ P = TypeVar("P", bound=Page)
 TIMEOUT_S: Final = 40.0
 """The longest that the service takes itself, for a report, is 30."""
 ATTEMPTS: Final = 5
+PAGE_MAX: Final = 100
+"""As every list of the service has it, which a test holds: `login` does not wait for its arrays."""
 WAIT_S_MAX: Final = 60
 BODY_MAX: Final = 64 << 20
 """What comes is no answer of Alama where it is larger."""
