@@ -373,7 +373,8 @@ def test_a_removal_whose_answer_was_lost_is_done(
 ) -> None:
     at.remote("webhooks", "add", HOOK)
     (endpoint,) = re.findall(r"we_[0-9a-f]{28}", at.remote("webhooks", "list"))
-    send, lost = Client._send, []
+    send = Client._send
+    lost: list[Call] = []
 
     def unheard(client: Client, call: Call) -> Any:
         answer = send(client, call)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import msgspec
 from rich.console import Group
@@ -168,7 +168,7 @@ def say_older(args: argparse.Namespace, last: str) -> None:
     """Say how to go on after a score, with the options that say which are listed."""
     options = []
     for name in _REPEATED:
-        given = getattr(args, name, None)
+        given: Any = getattr(args, name, None)
         if given is True:
             options.append(f"--{name}")
         elif given != args.default_of(name):
