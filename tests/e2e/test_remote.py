@@ -6,6 +6,7 @@ import json
 import os
 import pty
 import re
+import shlex
 import subprocess
 import time
 from collections import Counter
@@ -19,7 +20,7 @@ import pytest
 from sqlalchemy import select
 
 from alama.app.cli import EXIT_INTERRUPTED, EXIT_MISTAKE
-from alama.app.remote.client import Call, Client, Unreachable
+from alama.app.remote.client import Call, Client, Unreachable, _Answer
 from alama.lenders import installation, keys
 from alama.monitoring import outcomes_cli, schema
 from alama.platform import settings
@@ -268,10 +269,24 @@ def test_scores_are_found_by_what_is_known_of_them(at: Person) -> None:
 
 def test_pages_are_read_as_far_as_is_wanted(at: Person, monkeypatch: pytest.MonkeyPatch) -> None:
     given = loans(at, 6)[1:]
-    monkeypatch.setattr("alama.app.remote.cli.PAGE_MAX", 2)
+    monkeypatch.setattr("alama.app.remote.client.PAGE_MAX", 2)
     said = at.type("remote", "scores", "list", "--json", "--limit", "5")
     assert [json.loads(line)["request_id"] for line in said.out.splitlines()] == given[::-1]
     assert said.err.endswith(f"Older ones: --before {given[0]}\n")
+
+
+def test_a_list_goes_on_with_the_options_that_it_was_asked_for_with(at: Person) -> None:
+    one, two = (give(at, applicant_ref="fixture-review")["request_id"] for _ in range(2))
+    wanted = ("--waiting", "--at", at.server.url, "--mode", "test", "--ref", "fixture-review")
+    said = at.type("remote", "scores", "list", "--limit", "1", *wanted)
+    assert two in said.out
+    (again,) = re.findall("Older ones: (.+)", said.err)
+    for option in ("--waiting", f"--at {at.server.url}", "--mode test", "--ref fixture-review"):
+        assert option in again
+    more = at.type("remote", "scores", "list", "--limit", "1", *shlex.split(again))
+    assert one in more.out
+    none = at.type("remote", "scores", "list", "--tier", "Z", "--before", one)
+    assert none.err.endswith("There are no older scores of that kind.\n")
 
 
 def test_an_application_is_scored_once_under_a_key(at: Person, application: Path) -> None:
@@ -282,28 +297,123 @@ def test_an_application_is_scored_once_under_a_key(at: Person, application: Path
     assert "KES" in shown
 
 
+@pytest.mark.parametrize("status", [None, 500, 502, 504, 524, 200])
 def test_what_may_have_been_done_is_told_with_the_way_to_do_it_once(
-    at: Person, application: Path, monkeypatch: pytest.MonkeyPatch
+    at: Person, application: Path, monkeypatch: pytest.MonkeyPatch, status: int | None
 ) -> None:
     send = Client._send
 
     def unheard(client: Client, call: Call) -> Any:
-        send(client, call)
-        raise Unreachable("it broke off")
+        answer = send(client, call)
+        if call.method == "GET":
+            return answer
+        if status is None:
+            raise Unreachable("it broke off")
+        return _Answer(status, {}, b"<html>a gateway</html>")
 
-    application.write_text(json.dumps(COMPACT | {"applicant_ref": "lost-in-between"}))
+    ref = f"lost-in-between-{status}"
+    application.write_text(json.dumps(COMPACT | {"applicant_ref": ref}))
     with monkeypatch.context() as patch:
+        patch.setattr(Client.__init__, "__defaults__", (lambda _wait_s: None,))
         patch.setattr(Client, "_send", unheard)
         said = at.refused("score", str(application))
+        assert at.refused("score", str(application), *once(said), "--json").count(once(said)[1])
         assert "shows it, `remove` takes it away" in at.refused("webhooks", "add", HOOK)
-    (under,) = re.findall(r"--idempotency-key \S+", said)
-    rid = scored(at, application, *under.split())["request_id"]
-    (line,) = at.remote("scores", "list", "--ref", "lost-in-between", "--json").splitlines()
+    rid = scored(at, application, *once(said))["request_id"]
+    (line,) = at.remote("scores", "list", "--ref", ref, "--json").splitlines()
     assert json.loads(line)["request_id"] == rid
     (endpoint,) = re.findall(r"we_[0-9a-f]{28}", at.remote("webhooks", "list"))
     at.remote("webhooks", "remove", endpoint, "--yes")
+
+
+def once(said: str) -> list[str]:
+    """The options that a command is told to be typed with again."""
+    (told,) = re.findall(r"--idempotency-key .+", said)
+    return shlex.split(told)
+
+
+def test_whoever_breaks_a_score_off_is_told_the_way_to_do_it_once(
+    at: Person, application: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    send = Client._send
+
+    def broken_off(client: Client, call: Call) -> Any:
+        send(client, call)
+        raise KeyboardInterrupt
+
+    application.write_text(json.dumps(COMPACT | {"applicant_ref": "broken-off"}))
+    with monkeypatch.context() as patch:
+        patch.setattr(Client, "_send", broken_off)
+        said = at.type("remote", "score", str(application))
+        own = at.type("remote", "score", str(application), "--idempotency-key", "it's one")
+        hook = at.type("remote", "webhooks", "add", HOOK)
+    assert said.code == own.code == hook.code == EXIT_INTERRUPTED
+    assert once(own.err) == ["--idempotency-key", "it's one"]
+    assert "shows it, `remove` takes it away" in hook.err
+    rids = [scored(at, application, *once(one.err))["request_id"] for one in (said, own)]
+    listed = at.remote("scores", "list", "--ref", "broken-off", "--json").splitlines()
+    assert [json.loads(line)["request_id"] for line in listed] == rids[::-1]
+    (endpoint,) = re.findall(r"we_[0-9a-f]{28}", at.remote("webhooks", "list"))
+    at.remote("webhooks", "remove", endpoint, "--yes")
+
+
+def test_what_was_certainly_not_done_is_not_said_to_be(at: Person, application: Path) -> None:
+    application.write_text("[]")
+    assert "--idempotency-key" not in at.refused("score", str(application))
+    assert "takes it away" not in at.refused("webhooks", "add", "ftp://example.org")
+
+
+def test_an_idempotency_key_is_printable(at: Person, application: Path) -> None:
     for key in ("", "a\nb", "\u00fc", "k" * 256):
         assert "printable" in at.refused("score", str(application), "--idempotency-key", key)
+
+
+def test_a_removal_whose_answer_was_lost_is_done(
+    at: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    at.remote("webhooks", "add", HOOK)
+    (endpoint,) = re.findall(r"we_[0-9a-f]{28}", at.remote("webhooks", "list"))
+    send = Client._send
+    lost: list[Call] = []
+
+    def unheard(client: Client, call: Call) -> Any:
+        answer = send(client, call)
+        if call.method == "DELETE" and not lost:
+            lost.append(call)
+            raise Unreachable("it broke off")
+        return answer
+
+    monkeypatch.setattr(Client.__init__, "__defaults__", (lambda _wait_s: None,))
+    monkeypatch.setattr(Client, "_send", unheard)
+    assert at.remote("webhooks", "remove", endpoint, "--yes") == f"{endpoint} is removed.\n"
+    assert lost
+    assert "unknown_webhook_endpoint" in at.refused("webhooks", "remove", endpoint, "--yes")
+
+
+def test_what_is_no_answer_of_alama_is_told_also_to_programs(
+    at: Person, application: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rid = give(at)["request_id"]
+    bodies = [b"<html>a portal</html>", b"{}", b'{"data": [{}], "next_cursor": null}', b""]
+    for body in bodies:
+        answer = _Answer(200, {}, body)
+        with monkeypatch.context() as patch:
+            patch.setattr(Client, "_send", lambda _client, _call, answer=answer: answer)
+            for asked in (
+                ("scores", "list"),
+                ("scores", "show", rid),
+                ("score", str(application)),
+                ("explain", str(application)),
+                ("outcomes", "record", rid, "repaid", "--date", today()),
+                ("health",),
+            ):
+                assert "does not know" in at.refused(*asked, "--json")
+
+
+def test_a_byte_order_mark_is_no_part_of_an_application(at: Person, application: Path) -> None:
+    application.write_bytes(b"\xef\xbb\xbf" + application.read_bytes())
+    assert at.remote("score", str(application)).startswith("req_")
+    assert "base score" in at.remote("explain", str(application))
 
 
 def test_an_explanation_stores_nothing_and_shows_ways(at: Person, application: Path) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+import shlex
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import msgspec
 from rich.console import Group
@@ -21,7 +22,7 @@ from alama.lenders.installation import Installation, existing_installation
 from alama.monitoring.reviews import Reviews
 from alama.platform import ids
 from alama.platform.book import Book, Mode
-from alama.platform.days import DAY_US, date_of
+from alama.platform.days import DAY_US, date_of, moment
 from alama.platform.errors import InvalidName
 from alama.platform.terminal import terminal
 from alama.platform.terminal.command import Subparsers, add_mode, moment_us, whole
@@ -78,6 +79,12 @@ _OFFER_WIDTH: Final = 108
 
 _EXIT_DIFFERENT: Final = 1
 
+_TIMES: Final = ("since", "until")
+_FILTERS: Final = (*_TIMES, "decision", "tier", "ref")
+_REPEATED: Final = ("lender", "at", "mode", *_FILTERS, "waiting")
+"""The options that say which scores are listed, here or at a service elsewhere."""
+_WAITING: Final = "that wait for a person"
+
 
 def register(parser: argparse.ArgumentParser) -> None:
     parser.description = DESCRIPTION
@@ -120,6 +127,7 @@ def add_wanted(parser: argparse.ArgumentParser) -> None:
         help=f"how many, at most {_LIMIT_MAX} (default: %(default)s)",
     )
     add("--before", metavar="REQUEST_ID", help="go on with those older than this one")
+    parser.set_defaults(default_of=parser.get_default)
 
 
 def show_list(args: argparse.Namespace) -> int:
@@ -132,17 +140,42 @@ def show_list(args: argparse.Namespace) -> int:
         wanted = _wanted(args, opened, book)
         found = Scores.at(opened).page(book, before, args.limit + 1, wanted)
     shown = found[: args.limit]
-    wait = "that wait for a person" if args.waiting else ""
     if not shown:
-        said = ("no", "older" if before else "", "scores", wait, "in", args.mode, "mode.")
-        terminal.remark(f"{lender.id} has {' '.join(filter(None, said))}")
+        terminal.remark(f"{lender.id} has {none_of(args)} in {args.mode} mode.")
         return 0
-    terminal.remark(f"{lender.id}, {args.mode} mode{wait and ', scores ' + wait}:")
+    wait = f", scores {_WAITING}" if args.waiting else ""
+    terminal.remark(f"{lender.id}, {args.mode} mode{wait}:")
     say_list(shown, lender.currency)
     if len(found) > len(shown):
-        again = "--waiting " if args.waiting else ""
-        terminal.remark(f"Older ones: {again}--before {shown[-1].request_id}")
+        say_older(args, shown[-1].request_id)
     return 0
+
+
+def none_of(args: argparse.Namespace) -> str:
+    """Say that there are no scores, and which were sought."""
+    is_filtered = any(getattr(args, name) is not None for name in _FILTERS)
+    said = (
+        "no",
+        "older" if args.before else "",
+        "scores",
+        "of that kind" if is_filtered else "",
+        _WAITING if args.waiting else "",
+    )
+    return " ".join(filter(None, said))
+
+
+def say_older(args: argparse.Namespace, last: str) -> None:
+    """Say how to go on after a score, with the options that say which are listed."""
+    options = []
+    for name in _REPEATED:
+        given: Any = getattr(args, name, None)
+        if given is True:
+            options.append(f"--{name}")
+        elif given != args.default_of(name):
+            text = moment(given).isoformat() if name in _TIMES else str(given)
+            # What begins with a dash is taken for an option unless it is joined to its own.
+            options += [f"--{name}={text}"] if text.startswith("-") else [f"--{name}", text]
+    terminal.remark(f"Older ones: {shlex.join([*options, '--before', last])}")
 
 
 def _wanted(args: argparse.Namespace, opened: Installation, book: Book) -> Wanted:

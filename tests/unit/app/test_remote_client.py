@@ -13,8 +13,11 @@ from typing import Any
 import pytest
 
 from alama.app.remote import client as clients
-from alama.app.remote.client import ATTEMPTS, Call, Client, Refused, Unreachable
+from alama.app.remote.client import ATTEMPTS, Call, Client, Failed, Refused, Unreachable
 from alama.platform.http.status import Health
+from alama.scoring import scores_api
+from alama.webhooks import events_api
+from alama.webhooks.events_api import EventPage
 from tests.certificates import Authority
 from tests.ports import HOST, free_port
 
@@ -160,10 +163,40 @@ def test_an_answer_that_is_lost_is_asked_for_again_under_the_same_key(
     call = Call("POST", "/v1/score", body=b"{}", headers={"Idempotency-Key": "one"})
     with pytest.raises(Unreachable, match="broke off") as raised:  # never heard from before
         ask(b"", call=call)
-    assert raised.value.was_sent
+    assert raised.value.may_be_done
     assert ask(problem(503, "busy"), b"", OK, call=call).status == "ok"
     assert len(server.requests) == 4
     assert len(set(server.requests)) == 1
+
+
+def test_what_may_be_done_stays_so_whatever_is_answered_later(ask: Ask) -> None:
+    post = Call("POST", "/v1/score", body=b"{}", headers={"Idempotency-Key": "one"})
+    limited, refused = problem(429, "too_many_requests"), problem(404, "unknown_score")
+    for script, may_be_done in (
+        ([refused], False),
+        ([limited, refused], False),
+        ([limited] * ATTEMPTS, False),
+        ([answer(502, PAGE), refused], True),
+        ([limited, b"", *[limited] * (ATTEMPTS - 2)], True),
+        ([answer(500, PAGE)] * ATTEMPTS, True),
+        ([answer(524, PAGE)], True),
+        ([answer(200, PAGE)], True),
+    ):
+        with pytest.raises(Failed) as raised:
+            ask(*script, call=post)
+        assert raised.value.may_be_done is may_be_done
+
+
+def test_pages_are_as_long_as_the_service_gives_them() -> None:
+    assert clients.PAGE_MAX == scores_api.PAGE_MAX == events_api.PAGE_MAX
+
+
+def test_pages_end_where_one_is_empty(server: Scripted, waited: Waited) -> None:
+    """What goes on for ever without a line is no answer of Alama."""
+    page = answer(200, b'{"data": [], "next_cursor": "req_1"}')
+    server.script[:] = [page] * 3
+    client = Client(server.url, KEY, waited.append)
+    assert len(list(client.pages("/v1/events", EventPage, {}, None, 5))) == 1
 
 
 def test_what_is_refused_is_told_with_its_fields_its_request_and_what_to_do(ask: Ask) -> None:
@@ -239,7 +272,7 @@ def test_a_service_without_tls_is_told(server: Scripted) -> None:
     server.script[:] = [answer(400, PAGE)]
     with pytest.raises(Unreachable, match="no TLS with") as raised:
         Client(server.url.replace("http:", "https:"), KEY).fetch(GET)
-    assert not raised.value.was_sent
+    assert not raised.value.may_be_done
 
 
 def test_no_proxy_sees_a_key_that_goes_without_tls(

@@ -9,7 +9,6 @@ from rich.text import Text
 
 from alama import __version__
 from alama.app.remote.client import Unreachable
-from alama.core import calibration
 from alama.core.assess import Assessment, Contribution
 from alama.core.lending.offer import Offer
 from alama.core.lending.policy import Decision
@@ -21,13 +20,12 @@ from alama.core.units import Apr, Money, Points, Probability
 from alama.monitoring.outcomes import Result
 from alama.monitoring.outcomes_api import NewOutcome, OutcomeResult
 from alama.platform.days import date_of, day_number
-from alama.platform.terminal.tables import Paragraphs, Scale, glyphs
 from alama.scoring import waterfall
 from alama.scoring.api import OfferDetail, Reason, Scored
-from alama.scoring.explain_cli import STRIP_WIDTH
+from alama.scoring.explain_cli import cost_of
 from alama.scoring.records import ScoreSummary
 from alama.scoring.sequels import Answer, Outcome, Review, ReviewReason, Sequel
-from alama.scoring.waterfall import DECISION_STYLES, Beside, offer_in_words, short_id
+from alama.scoring.waterfall import Beside, short_id
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -39,6 +37,7 @@ if TYPE_CHECKING:
     from alama.core.application import Value
     from alama.scoring.api import Concluded, ShapValue
     from alama.scoring.explain_api import Counterfactual, ExplainedValue, ExplainReply
+    from alama.scoring.explain_cli import ExplanationDrawing
     from alama.scoring.scores_api import ScoreListed, ScoreOutcome, ScoreRecord, ScoreReview
 
     E = TypeVar("E", bound=StrEnum)
@@ -207,56 +206,25 @@ def outcome_result(told: OutcomeResult) -> Result:
 # ------------------------------------------------------------------------------------- explaining
 
 
-class ExplanationDrawing:
-    """Shows what /v1/explain answers below the picture: reasons, and ways or what binds."""
+def show_recourse(drawing: ExplanationDrawing, said: ExplainReply) -> None:
+    """Print the ways, or that there is nothing to change, or what stands in the way."""
+    if said.counterfactuals:
+        ways = [_way(drawing, said, way) for way in said.counterfactuals]
+        proven = all(way.optimal for way in said.counterfactuals)
+        drawing.ways(said.target, ways, said.notice or "", proven=proven)
+    elif said.binding:
+        gave_up = any(one.code == Hindrance.OUT_OF_TIME for one in said.binding)
+        nothing = "Nothing was found that" if gave_up else "Nothing"
+        drawing.told.heading(f"{nothing} leads to {said.target}")
+        for text in dict.fromkeys(one.text for one in said.binding):
+            drawing.told.hang(Text(text), "-")
+    else:
+        drawing.told.heading(f"{said.target} is met. Nothing needs to change.")
 
-    def __init__(self, currency: str | None, console: Console) -> None:
-        self._currency = currency
-        self._glyphs = glyphs(console)
-        self._told = Paragraphs(console, waterfall.WIDTH_MAX)
 
-    def reasons(self, decision: str, reasons: Iterable[Reason]) -> None:
-        listed = list(reasons)
-        if listed:
-            approved = decision == Decision.APPROVED
-            self._told.heading("What speaks for it" if approved else "Why")
-        for number, reason in enumerate(listed, start=1):
-            self._told.hang(Text(reason.text), f"{number}")
-
-    def recourse(self, said: ExplainReply) -> None:
-        """Print the ways, or that there is nothing to change, or what stands in the way."""
-        if said.counterfactuals:
-            proven = all(way.optimal for way in said.counterfactuals)
-            proof = "proven" if proven else "time ran out, cheaper ones may exist"
-            self._told.heading(f"What leads to {said.target}: the cheapest first, {proof}")
-            for place, way in enumerate(said.counterfactuals, start=1):
-                first, *others = self._way(said, way)
-                self._told.blank()
-                self._told.hang(first, f"{place}")
-                for line in others:
-                    self._told.hang(line)
-            self._told.blank()
-            self._told.hang(Text(said.notice or ""))
-        elif said.binding:
-            gave_up = any(one.code == Hindrance.OUT_OF_TIME for one in said.binding)
-            nothing = "Nothing was found that" if gave_up else "Nothing"
-            self._told.heading(f"{nothing} leads to {said.target}")
-            for text in dict.fromkeys(one.text for one in said.binding):
-                self._told.hang(Text(text), "-")
-        else:
-            self._told.heading(f"{said.target} is met. Nothing needs to change.")
-
-    def _way(self, said: ExplainReply, way: Counterfactual) -> Iterator[Text]:
-        for change in way.changes:
-            yield Text(change.text)
-        scale = Scale(calibration.SCORE_MIN, calibration.SCORE_MAX, STRIP_WIDTH)
-        tiers = said.tier if said.tier == way.tier else f"{said.tier} to {way.tier}"
-        score = f"  score {said.score} to {way.score}, tier {tiers}"
-        yield scale.way(said.score, way.score, self._glyphs) + Text(score)
-        then = assessment(way, said.base_score, (), None, ())
-        decision = Text.assemble((then.decision.value, DECISION_STYLES[then.decision]))
-        if then.offer.limit:
-            decision.append("   ").append_text(offer_in_words(then.offer, self._currency))
-        yield decision
-        when = f"within {way.within_days} days" if way.within_days else "at once"
-        yield Text(f"cost {way.cost:.3f}   {when}", "dim")
+def _way(drawing: ExplanationDrawing, said: ExplainReply, way: Counterfactual) -> Iterator[Text]:
+    for change in way.changes:
+        yield Text(change.text)
+    then = assessment(way, said.base_score, (), None, ())
+    yield from drawing.step(said.score, said.tier, then)
+    yield cost_of(way.cost, f"within {way.within_days} days" if way.within_days else "at once")

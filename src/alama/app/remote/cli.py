@@ -7,17 +7,17 @@ this machine; where the public interface does not tell what they show, it is lef
 from __future__ import annotations
 
 import math
+import shlex
 import sys
 import uuid
-from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
 from alama.app.remote import answers, webhooks_cli
-from alama.app.remote.client import Call, Unreachable
-from alama.app.remote.commands import Session, add_where, book_of, connected
+from alama.app.remote.client import Call
+from alama.app.remote.commands import add_where, book_of, connected, in_doubt
 from alama.core.monitoring.figures import MonitoringReport
 from alama.core.monitoring.news import State
 from alama.monitoring import cli as monitoring_cli
@@ -28,22 +28,25 @@ from alama.monitoring.scores_cli import (
     add_wanted,
     fact_of_rest,
     facts_of,
+    none_of,
     request_id_from,
     say_list,
+    say_older,
 )
+from alama.platform.days import moment
 from alama.platform.errors import InvalidName
-from alama.platform.files.texts import read_bytes
 from alama.platform.http.status import Health
 from alama.platform.terminal import terminal
 from alama.platform.terminal.tables import facts
+from alama.scoring.api import IDEMPOTENCY_KEY_MAX
 from alama.scoring.explain_api import ExplainReply
-from alama.scoring.explain_cli import SIZE_MAX, add_sought
-from alama.scoring.scores_api import PAGE_MAX, ScoreListed, ScoreRecord, ScoreReview
+from alama.scoring.explain_cli import ExplanationDrawing, add_sought, read_document
+from alama.scoring.scores_api import ScoreListed, ScoreRecord, ScoreReview
 from alama.scoring.sequels import Sequel
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from alama.core.monitoring.news import News
     from alama.monitoring.outcomes import Result
@@ -66,8 +69,6 @@ examples:
   alama remote webhooks list
   alama remote monitor --days 30 --html report.html"""
 
-_KEY_LENGTH_MAX: Final = 255
-_US: Final = 1_000_000
 _EXIT_UNWELL: Final = 1
 
 
@@ -100,7 +101,7 @@ def _add_json(parser: argparse.ArgumentParser) -> None:
 
 
 def _say_json(answer: bytes) -> None:
-    """Write an answer for a program, indented as people can read it too."""
+    """Write an answer that was read for a program, indented as people can read it too."""
     sys.stdout.write(msgspec.json.format(answer, indent=2).decode() + "\n")
     sys.stdout.flush()
 
@@ -139,66 +140,54 @@ def _register_scores(nouns: Subparsers) -> None:
     add_judgement(reviewed)
 
 
+class _Page(msgspec.Struct, frozen=True):
+    """A page of scores as they came."""
+
+    data: list[msgspec.Raw]
+    next_cursor: str | None
+
+
 def list_scores(args: argparse.Namespace) -> int:
     before = None if args.before is None else request_id_from(args.before)
     with connected(args) as session:
-        found, cursor = _pages(session, args, before)
+        pages = session.client.pages("/v1/scores", _Page, _wanted(args), before, args.limit)
+        *_, last = read = list(pages)
+        found = [one for page in read for one in page.data]
+        listed = [session.client.read(one, ScoreListed) for one in found]
     if args.json:
         for one in found:
             sys.stdout.write(bytes(one).decode() + "\n")
         sys.stdout.flush()
-    elif found:
-        listed = [session.client.read(one, ScoreListed) for one in found]
+    elif listed:
         say_list([answers.summary(one) for one in listed], session.login.currency)
     else:
-        terminal.remark(f"There are no {'older ' if before else ''}scores of that kind.")
-    if cursor is not None:
-        terminal.remark(f"Older ones: --before {cursor}")
+        terminal.remark(f"There are {none_of(args)}.")
+    if last.next_cursor is not None:
+        say_older(args, last.next_cursor)
     return 0
 
 
-def _pages(
-    session: Session, args: argparse.Namespace, cursor: str | None
-) -> tuple[Sequence[msgspec.Raw], str | None]:
-    """Read as many scores as are wanted, as they came, and where it goes on."""
+def _wanted(args: argparse.Namespace) -> Mapping[str, str]:
     given = {
-        "from": None if args.since is None else _rfc3339(args.since),
-        "to": None if args.until is None else _rfc3339(args.until),
+        "from": None if args.since is None else moment(args.since).isoformat(),
+        "to": None if args.until is None else moment(args.until).isoformat(),
         "decision": args.decision,
         "tier": args.tier,
         "applicant_ref": args.ref,
         "waiting": "true" if args.waiting else None,
     }
-    wanted = {name: value for name, value in given.items() if value is not None}
-    found: list[msgspec.Raw] = []
-    while True:
-        limit = min(PAGE_MAX, args.limit - len(found))
-        query = {**wanted, "limit": str(limit), **({} if cursor is None else {"cursor": cursor})}
-        page = session.client.ask(Call("GET", "/v1/scores", query), _Page)
-        found += page.data
-        cursor = page.next_cursor
-        if cursor is None or len(found) >= args.limit:
-            return found, cursor
-
-
-class _Page(msgspec.Struct, frozen=True):
-    data: list[msgspec.Raw]
-    next_cursor: str | None
-
-
-def _rfc3339(moment: int) -> str:
-    return datetime.fromtimestamp(moment / _US, UTC).isoformat().replace("+00:00", "Z")
+    return {name: value for name, value in given.items() if value is not None}
 
 
 def show_score(args: argparse.Namespace) -> int:
     request_id = request_id_from(args.request_id)
     with connected(args) as session:
         answer = session.client.fetch(Call("GET", f"/v1/scores/{request_id}"))
-        if args.json:
-            _say_json(answer)
-            return 0
         record = session.client.read(answer, ScoreRecord)
-    sent = msgspec.json.decode(record.application)
+        sent = session.client.read(record.application, dict[str, Any])
+    if args.json:
+        _say_json(answer)
+        return 0
     parts = answers.contributions(record.shap_values, sent)
     said = answers.assessment(record, record.base_score, parts, record.offer, record.offer.rules)
     given = f"{record.created_at:%Y-%m-%d %H:%M:%S} UTC, in {record.processing_ms} ms"
@@ -266,61 +255,58 @@ def _register_applications(nouns: Subparsers) -> None:
 
 
 def score(args: argparse.Namespace) -> int:
-    body = read_bytes(args.file, SIZE_MAX)
+    body = read_document(args.file)
     key = str(uuid.uuid4()) if args.idempotency_key is None else _idempotency_key(args)
     query = {"expand": answers.EXPAND, **({"language": args.language} if args.language else {})}
     call = Call("POST", "/v1/score", query, body, {"Idempotency-Key": key})
-    with connected(args) as session:
-        try:
-            answer = session.client.fetch(call)
-        except Unreachable as error:
-            if error.was_sent:
-                error.hint = f"it may have been scored; ask again with --idempotency-key {key}"
-            raise
+    once = f"It may have been scored. Ask again with --idempotency-key {shlex.quote(key)}"
+    with connected(args) as session, in_doubt(once):
+        answer = session.client.fetch(call)
+        reply = session.client.read(answer, answers.ExpandedScore)
         if args.json:
             _say_json(answer)
             return 0
-        reply = session.client.read(answer, answers.ExpandedScore)
-    parts = answers.contributions(reply.shap_values, msgspec.json.decode(body))
-    said = answers.assessment(reply, reply.base_score, parts, reply.offer, reply.offer.rules)
+        parts = answers.contributions(reply.shap_values, msgspec.json.decode(body))
+        said = answers.assessment(reply, reply.base_score, parts, reply.offer, reply.offer.rules)
     console = terminal.stdout()
     terminal.say(reply.request_id)
     drawn = answers.picture(said, reply.model, reply.policy, None, console)
     console.print(drawn, soft_wrap=True)
-    drawing = answers.ExplanationDrawing(reply.offer.currency, console)
-    drawing.reasons(reply.decision, reply.reasons)
+    drawing = ExplanationDrawing(reply.offer.currency, console)
+    drawing.reasons(reply.decision, [reason.text for reason in reply.reasons])
     return 0
 
 
 def _idempotency_key(args: argparse.Namespace) -> str:
     key: str = args.idempotency_key
-    if not (key.isascii() and key.isprintable() and key.strip() and len(key) <= _KEY_LENGTH_MAX):
+    is_short = len(key) <= IDEMPOTENCY_KEY_MAX
+    if not (key.isascii() and key.isprintable() and key.strip() and is_short):
         raise InvalidName(
-            f"an idempotency key has 1 to {_KEY_LENGTH_MAX} printable ASCII characters"
+            f"an idempotency key has 1 to {IDEMPOTENCY_KEY_MAX} printable ASCII characters"
         )
     return key
 
 
 def explain(args: argparse.Namespace) -> int:
-    body = read_bytes(args.file, SIZE_MAX)
+    body = read_document(args.file)
     query = {"target": args.target, "ways": str(args.limit), "language": args.language}
     if args.locked:
         query["locked"] = ",".join(args.locked)
     with connected(args) as session:
         answer = session.client.fetch(Call("POST", "/v1/explain", query, body))
-        if args.json:
-            _say_json(answer)
-            return 0
         reply = session.client.read(answer, ExplainReply)
+    if args.json:
+        _say_json(answer)
+        return 0
     sent = {one.feature: one.value for one in reply.shap_values}
     parts = answers.contributions(reply.shap_values, sent)
     said = answers.assessment(reply, reply.base_score, parts, None, reply.rules)
     console, currency = terminal.stdout(), session.login.currency
     drawn = answers.picture(said, reply.model, reply.policy, currency, console)
     console.print(drawn, soft_wrap=True)
-    drawing = answers.ExplanationDrawing(currency, console)
-    drawing.reasons(reply.decision, reply.reasons)
-    drawing.recourse(reply)
+    drawing = ExplanationDrawing(currency, console)
+    drawing.reasons(reply.decision, [reason.text for reason in reply.reasons])
+    answers.show_recourse(drawing, reply)
     return 0
 
 
@@ -420,8 +406,7 @@ default rates that came true beside those that were predicted. --html writes the
 --json all of its figures."""
 
 HEALTH_DESCRIPTION: Final = """\
-Ask whether the service can give scores. Exits with 0 where it can, else with 1. No key is sent
-that is not sent with every request, and none is needed."""
+Ask whether the service can give scores. Exits with 0 where it can, else with 1."""
 
 
 def monitor(args: argparse.Namespace) -> int:

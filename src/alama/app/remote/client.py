@@ -9,7 +9,7 @@ from __future__ import annotations
 import ssl
 import time
 from http.client import HTTPException
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeVar
 from urllib.error import HTTPError, URLError
 from urllib.parse import urlencode, urlsplit
 from urllib.request import (
@@ -29,19 +29,34 @@ from alama.platform.http.problem_codes import PROBLEMS
 from alama.platform.terminal import terminal
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+
+class Page(Protocol):
+    """A part of a list, and where it goes on."""
+
+    @property
+    def data(self) -> Sequence[object]: ...
+    @property
+    def next_cursor(self) -> str | None: ...
+
 
 T = TypeVar("T")
+P = TypeVar("P", bound=Page)
 
 TIMEOUT_S: Final = 40.0
 """The longest that the service takes itself, for a report, is 30."""
 ATTEMPTS: Final = 5
+PAGE_MAX: Final = 100
+"""As every list of the service has it, which a test holds: `login` does not wait for its arrays."""
 WAIT_S_MAX: Final = 60
 BODY_MAX: Final = 64 << 20
 """What comes is no answer of Alama where it is larger."""
 
 _NOTHING_WAS_DONE: Final = frozenset({429, 503})
 _NOBODY_KNOWS: Final = frozenset({408, 500, 502, 504})
+_MAY_BE_DONE: Final = frozenset({*_NOBODY_KNOWS, *range(500, 600)}) - _NOTHING_WAS_DONE
+"""What is in front of a service has more of them than are sent again, such as 524."""
 _IN_FLIGHT: Final = "idempotency_in_flight"
 GOOD: Final = frozenset({200, 201, 202, 204})
 _SHOWN_MAX: Final = 200
@@ -65,14 +80,18 @@ class Problem(msgspec.Struct, frozen=True):
     errors: tuple[Broken, ...] = ()
 
 
-class Unreachable(AlamaError):
+class Failed(AlamaError):
+    """What was asked for has not come."""
+
+    may_be_done = True
+    """Whether it may have been done all the same, when it was sent first or again."""
+
+
+class Unreachable(Failed):
     """No answer came, or none of Alama."""
 
-    was_sent = True
-    """Whether something may have been done all the same."""
 
-
-class Refused(AlamaError):
+class Refused(Failed):
     """The service has answered with a problem; `code` is None where something before it has."""
 
     def __init__(self, status: int, problem: Problem | None, message: str, hint: str) -> None:
@@ -123,14 +142,31 @@ class Client:
                 hint="is it the address of an Alama, and is this one as new?",
             ) from error
 
+    def pages(
+        self, path: str, kind: type[P], query: Mapping[str, str], cursor: str | None, limit: int
+    ) -> Iterator[P]:
+        """Read a list from a cursor on, until so many lines have come; `Refused`, `Unreachable`."""
+        left = limit
+        while left > 0:
+            asked = {**query, "limit": str(min(left, PAGE_MAX))}
+            page = self.ask(
+                Call("GET", path, asked if cursor is None else {**asked, "cursor": cursor}), kind
+            )
+            yield page
+            cursor, left = page.next_cursor, left - len(page.data)
+            if cursor is None or not page.data:
+                return
+
     def fetch(self, call: Call) -> bytes:
         """Give the body of an answer, sent again where that can help; `Refused`, `Unreachable`."""
+        may_be_done = False
         for attempt in range(1, ATTEMPTS + 1):
             may_wait = attempt < ATTEMPTS
             backoff_s = 2.0 ** (attempt - 2)
             try:
                 answer = self._send(call)
             except Unreachable as error:
+                may_be_done = error.may_be_done = error.may_be_done or may_be_done
                 # An address that never answered is wrong as a rule: who typed it is told at once.
                 if not (may_wait and call.repeatable and self._has_answered):
                     raise
@@ -139,12 +175,14 @@ class Client:
             self._has_answered = True
             if answer.status in call.answers:
                 return answer.body
+            may_be_done = may_be_done or answer.status in _MAY_BE_DONE
             problem = _problem(answer.body)
-            if not (may_wait and self._may_help(call, answer, problem)):
-                raise _refused(self.url, answer, problem)
             wait_s = max(_retry_after_s(answer), 1.0 if problem is None else 0.0)
-            if wait_s > WAIT_S_MAX:
-                raise _refused(self.url, answer, problem)
+            may_wait = may_wait and wait_s <= WAIT_S_MAX
+            if not (may_wait and self._may_help(call, answer, problem)):
+                refused = _refused(self.url, answer, problem)
+                refused.may_be_done = may_be_done
+                raise refused
             self._wait(wait_s or backoff_s, _in_short(answer, problem))
         raise AssertionError
 
@@ -181,7 +219,7 @@ class Client:
                 return _Answer(reply.status, named, body)
         except (OSError, HTTPException) as error:
             failed = self._unreachable(error)
-            failed.was_sent = not isinstance(error, URLError)  # that is told before all is sent
+            failed.may_be_done = not isinstance(error, URLError)  # that is told before all is sent
             raise failed from error
 
     def _unreachable(self, error: OSError | HTTPException) -> Unreachable:

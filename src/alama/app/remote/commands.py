@@ -6,7 +6,7 @@ import os
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from alama.app.remote.client import Client, Refused
+from alama.app.remote.client import Client, Failed, Refused
 from alama.app.remote.logins import Login, Logins, Wish, address
 from alama.platform.book import Mode
 from alama.platform.errors import InvalidName
@@ -53,6 +53,17 @@ def connected(args: argparse.Namespace) -> Iterator[Session]:
             error.hint = f"{error.hint} Then: alama login {login.url}"
         elif error.code is not None:
             error.hint = _HINTS.get(error.code, error.hint)
+        raise
+
+
+@contextmanager
+def in_doubt(told: str) -> Iterator[None]:
+    """Tell what to do where nobody knows whether it was done, also to whoever breaks it off."""
+    try:
+        yield
+    except (Failed, KeyboardInterrupt) as error:
+        if isinstance(error, KeyboardInterrupt) or error.may_be_done:
+            terminal.remark(told)
         raise
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
 from alama.app.remote.answers import microseconds
-from alama.app.remote.client import Call, Client, Unreachable
-from alama.app.remote.commands import add_where, connected
+from alama.app.remote.client import Call, Client, Refused
+from alama.app.remote.commands import add_where, connected, in_doubt
 from alama.platform import clock, ids
 from alama.platform.book import Book
 from alama.platform.days import moment
@@ -24,7 +24,7 @@ from alama.webhooks.endpoints_api import (
     WebhookEndpointCreated,
     WebhookEndpointList,
 )
-from alama.webhooks.events_api import PAGE_MAX, EventPage, EventResent, EventsResent
+from alama.webhooks.events_api import EventPage, EventResent, EventsResent
 from alama.webhooks.records import (
     Attempt,
     Change,
@@ -47,8 +47,11 @@ it, and send events again. docs/webhooks.md says what is sent, and how a receive
 
 _ENDPOINTS: Final = "/v1/webhook_endpoints"
 _EVENTS: Final = "/v1/events"
-
-P = TypeVar("P", AttemptPage, EventPage)
+_GONE: Final = "unknown_webhook_endpoint"
+_MAY_BE_THERE: Final = (
+    "It may be there, with a secret that nobody has: `alama remote webhooks list` shows it, "
+    "`remove` takes it away."
+)
 
 
 def register(nouns: Subparsers) -> None:
@@ -62,9 +65,9 @@ def register(nouns: Subparsers) -> None:
 @contextmanager
 def _opened(args: argparse.Namespace) -> Iterator[UseCases]:
     with connected(args) as session:
-        login, api = session.login, _Api(session.client)
+        login, client = session
         book = Book(login.lender or "the lender", login.mode)
-        yield UseCases(book, Endpoints(api), Events(api), clock.wall_us)
+        yield UseCases(book, Endpoints(client), Events(client), clock.wall_us)
 
 
 def _of(args: argparse.Namespace) -> str:
@@ -73,36 +76,11 @@ def _of(args: argparse.Namespace) -> str:
     return " ".join(filter(None, (at, mode)))
 
 
-class _Api:
-    """Calls, and pages that are read to the end that is wanted."""
-
-    def __init__(self, client: Client) -> None:
-        self.ask = client.ask
-        self.fetch = client.fetch
-
-    def post(self, path: str, body: Mapping[str, object]) -> Call:
-        return Call("POST", path, body=msgspec.json.encode(body))
-
-    def pages(
-        self, path: str, kind: type[P], query: Mapping[str, str], before: str | None, limit: int
-    ) -> Iterator[P]:
-        cursor, left = before, limit
-        while left > 0:
-            asked = {**query, "limit": str(min(left, PAGE_MAX))}
-            page = self.ask(
-                Call("GET", path, asked if cursor is None else {**asked, "cursor": cursor}), kind
-            )
-            yield page
-            cursor, left = page.next_cursor, left - len(page.data)
-            if cursor is None:
-                return
-
-
 class Endpoints:
     """What `webhooks.endpoints.Endpoints` does, at a service elsewhere."""
 
-    def __init__(self, api: _Api) -> None:
-        self._api = api
+    def __init__(self, client: Client) -> None:
+        self._client = client
 
     @property
     def check_url(self) -> Callable[[str], None]:
@@ -110,46 +88,41 @@ class Endpoints:
 
     def add(self, book: Book, new: NewEndpoint) -> tuple[str, Endpoint]:
         body = {"url": new.url, "kinds": new.kinds, "description": new.description}
-        call = self._api.post(_ENDPOINTS, body)._replace(repeatable=False)
-        try:
-            made = self._api.ask(call, WebhookEndpointCreated)
-        except Unreachable as error:
-            if error.was_sent:
-                error.hint = (
-                    "it may be there, with a secret that nobody has: `alama remote webhooks list` "
-                    "shows it, `remove` takes it away"
-                )
-            raise
+        call = _post(_ENDPOINTS, body)._replace(repeatable=False)
+        with in_doubt(_MAY_BE_THERE):
+            made = self._client.ask(call, WebhookEndpointCreated)
         return made.secret, _endpoint(book, made)
 
     def of(self, book: Book) -> Sequence[Endpoint]:
-        return [_endpoint(book, one) for one in _listed(self._api)]
+        return [_endpoint(book, one) for one in _listed(self._client)]
 
     def find(self, book: Book, endpoint_id: str) -> Endpoint:
-        return _endpoint(book, self._api.ask(Call("GET", _path(endpoint_id)), WebhookEndpoint))
+        return _endpoint(book, self._client.ask(Call("GET", _path(endpoint_id)), WebhookEndpoint))
 
     def change(self, book: Book, endpoint_id: str, change: Change) -> Endpoint:
         said = {name: told for name, told in change._asdict().items() if told is not None}
         call = Call("PATCH", _path(endpoint_id), body=msgspec.json.encode(said))
-        return _endpoint(book, self._api.ask(call, WebhookEndpoint))
+        return _endpoint(book, self._client.ask(call, WebhookEndpoint))
 
     def remove(self, _book: Book, endpoint_id: str) -> None:
-        self._api.fetch(Call("DELETE", _path(endpoint_id)))
+        try:
+            self._client.fetch(Call("DELETE", _path(endpoint_id)))
+        except Refused as error:
+            if not (error.code == _GONE and error.may_be_done):  # by what was sent before
+                raise
 
     def rotate(self, book: Book, endpoint_id: str, overlap_us: int) -> tuple[str, Endpoint]:
         # Found first: once there is a new secret, nothing may keep it from being handed over.
         endpoint = self.find(book, endpoint_id)
-        call = self._api.post(
-            f"{_path(endpoint_id)}/rotate_secret", {"expire_previous": overlap_us == 0}
-        )
-        made = self._api.ask(call, RotatedSecret)
+        call = _post(f"{_path(endpoint_id)}/rotate_secret", {"expire_previous": overlap_us == 0})
+        made = self._client.ask(call, RotatedSecret)
         ends = made.previous_expires_at
         until_us = None if ends is None else microseconds(ends)
         secrets = endpoint.secrets._replace(previous_until_us=until_us)
         return made.secret, msgspec.structs.replace(endpoint, secrets=secrets)
 
     def test(self, book: Book, endpoint_id: str) -> Event:
-        sent = self._api.ask(self._api.post(f"{_path(endpoint_id)}/test", {}), TestSent)
+        sent = self._client.ask(_post(f"{_path(endpoint_id)}/test", {}), TestSent)
         kind, now_us = EventKind.TEST.value, clock.wall_us()
         return Event(sent.event, book.lender, book.mode, kind, endpoint_id, now_us, b"")
 
@@ -157,7 +130,7 @@ class Endpoints:
         self, book: Book, endpoint_id: str, before: str | None, limit: int
     ) -> Sequence[Attempt]:
         path = f"{_path(endpoint_id)}/attempts"
-        pages = self._api.pages(path, AttemptPage, {}, before, limit)
+        pages = self._client.pages(path, AttemptPage, {}, before, limit)
         return [
             Attempt(
                 one.id,
@@ -180,14 +153,14 @@ class Endpoints:
 class Events:
     """What `webhooks.events.Events` does, at a service elsewhere."""
 
-    def __init__(self, api: _Api) -> None:
-        self._api = api
+    def __init__(self, client: Client) -> None:
+        self._client = client
 
     def page(
         self, book: Book, kind: EventKind | None, before: str | None, limit: int
     ) -> Sequence[Event]:
         query = {} if kind is None else {"kind": kind.value}
-        pages = self._api.pages(_EVENTS, EventPage, query, before, limit)
+        pages = self._client.pages(_EVENTS, EventPage, query, before, limit)
         return [_event(book, one) for page in pages for one in page.data]
 
     def resend(self, _book: Book, event_id: str) -> int:
@@ -197,26 +170,28 @@ class Events:
         return self._resent(event_id, {"endpoint_id": require_endpoint_id(endpoint_id)})
 
     def resend_since(self, _book: Book, endpoint_id: str, since_us: int) -> int:
-        call = self._api.post(f"{_path(endpoint_id)}/resend", {"since": moment(since_us)})
-        return self._api.ask(call, EventsResent).events
+        call = _post(f"{_path(endpoint_id)}/resend", {"since": moment(since_us)})
+        return self._client.ask(call, EventsResent).events
 
     def waiting(self, _book: Book, endpoint_ids: Sequence[str]) -> Mapping[str, Waiting]:
         return {
             one.id: _waiting(one)
-            for one in _listed(self._api)
+            for one in _listed(self._client)
             if one.id in endpoint_ids and one.pending.count
         }
 
     def _resent(self, event_id: str, body: Mapping[str, object]) -> int:
         if not ids.is_sortable(PREFIX, event_id):
             raise UnknownEvent
-        return self._api.ask(
-            self._api.post(f"{_EVENTS}/{event_id}/resend", body), EventResent
-        ).deliveries
+        return self._client.ask(_post(f"{_EVENTS}/{event_id}/resend", body), EventResent).deliveries
 
 
-def _listed(api: _Api) -> Sequence[WebhookEndpoint]:
-    return api.ask(Call("GET", _ENDPOINTS), WebhookEndpointList).data
+def _post(path: str, body: Mapping[str, object]) -> Call:
+    return Call("POST", path, body=msgspec.json.encode(body))
+
+
+def _listed(client: Client) -> Sequence[WebhookEndpoint]:
+    return client.ask(Call("GET", _ENDPOINTS), WebhookEndpointList).data
 
 
 def _path(endpoint_id: str) -> str:
