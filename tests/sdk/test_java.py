@@ -249,7 +249,7 @@ def test_the_examples_of_the_readme_run_against_the_service(
 ) -> None:
     blocks = re.findall(r"^```java\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
     assert len(blocks) == 11
-    methods, calls, imports = [], [], set()
+    methods, calls, imports, refused = [], [], set(), ""
     for number, block in enumerate(blocks):
         imports |= set(re.findall(r"^import .*;$", block, re.MULTILINE))
         body = re.sub(r"^import .*;\n", "", block, flags=re.MULTILINE)
