@@ -134,6 +134,12 @@ def test_whenever_it_is_killed_nothing_is_done_twice_and_nothing_is_lost(
             assert program.ended()[0] == -signal.SIGKILL
         program.start(("sh", "-c", documented(prepare.__name__)), where, environment)
         wait_until_it_listens(port)
+        for length in (b"\xb2", b"9" * 5_000):
+            with socket.create_connection((HOST, port), 10) as odd:
+                odd.sendall(
+                    b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: " + length + b"\r\n\r\n"
+                )
+                assert b" 400 " in odd.recv(100)
         with socket.create_connection((HOST, port)) as idle, delivering(service):
             idle.sendall(b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{")
             code, said = program.ended()
