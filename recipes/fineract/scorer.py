@@ -25,6 +25,7 @@ import urllib.error
 import urllib.request
 from contextlib import closing
 from datetime import UTC, date, datetime, timedelta
+from hmac import compare_digest
 from http.client import HTTPException
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -40,15 +41,18 @@ HERE = Path(__file__).parent
 STORE = Path(os.environ.get("STORE", HERE / "scorer.db"))
 MAPPING = Path(os.environ.get("MAPPING", HERE / "mapping.toml"))
 PORT = int(os.environ.get("PORT", "9010"))
-HOOK_URL = os.environ.get("HOOK_URL", f"http://127.0.0.1:{PORT}/")
+HOOK_URL = os.environ.get("HOOK_URL", "")
+HOOK_SECRET = urlsplit(HOOK_URL).path.strip("/").rpartition("/")[2]
 TENANT = os.environ.get("FINERACT_TENANT", "default")
 SWEEP_S = float(os.environ.get("SWEEP_S", "3600"))
 RETRY_S = float(os.environ.get("RETRY_S", "15"))
 RETRY_S_MAX = 60 * RETRY_S
 FINERACT_TIMEOUT_S = 30
 BODY_BYTES_MAX = 1_000_000
+HINTS_MAX = 10_000
 PAGE = 200
 NOT_FOUND = 404
+SECRET_LENGTH_MIN = 16
 ID_MAX = 2**63
 TABLE = "alama_decision"
 COLUMNS = (
@@ -68,6 +72,7 @@ DAYS = {"days": 1, "weeks": 7, "months": 30, "years": 365}
 NO_LOAN = ("loanStatusType.rejected", "loanStatusType.withdrawn.by.client")
 
 TABLES = """
+pragma journal_mode = wal;
 create table if not exists queue (loan_id int primary key, news int not null);
 create table if not exists decisions (
     loan_id int primary key, application text not null, request_id text, decision text, score int,
@@ -89,7 +94,7 @@ class AnswerWrong(Exception):
     """Fineract has answered what nobody has announced."""
 
 
-TROUBLE = (MappingWrong, AnswerWrong, AlamaError, OSError, HTTPException)
+TROUBLE = (MappingWrong, AnswerWrong, AlamaError, OSError, HTTPException, sqlite3.Error)
 """What is not of our making; every other exception is a defect of ours."""
 
 
@@ -110,6 +115,13 @@ def objects(said: Json, **members: type | tuple[type, ...]) -> list[dict[str, Js
     return [an_object(each, **members) for each in said]
 
 
+class NoRedirect(urllib.request.HTTPRedirectHandler):
+    """A redirect is a failure: whoever it names would be sent the password."""
+
+    def redirect_request(self, *_: object) -> None:
+        return None
+
+
 class Fineract:
     """The few calls of Fineract's API that are needed."""
 
@@ -122,6 +134,7 @@ class Fineract:
             "Accept": "application/json",
             "Content-Type": "application/json",
         }
+        self._opener = urllib.request.build_opener(NoRedirect)
 
     def get(self, path: str) -> Json:
         return self._ask("GET", path, None)
@@ -137,7 +150,7 @@ class Fineract:
         """A page of all loans, the newest first."""
         order = f"orderBy=id&sortOrder=DESC&offset={offset}&limit={PAGE}"
         said = an_object(self.get(f"/v1/loans?{order}"), pageItems=list)
-        return objects(said["pageItems"], id=int, status=dict)
+        return objects(said["pageItems"], id=int)
 
     def rows(self, table: str, of: int) -> list[Json]:
         """The rows of a data table that belong to a client or a loan."""
@@ -147,11 +160,11 @@ class Fineract:
         request = urllib.request.Request(  # noqa: S310  the operator's own address
             self._url + path, body, self._headers, method=method
         )
-        with urllib.request.urlopen(request, timeout=FINERACT_TIMEOUT_S) as reply:  # noqa: S310
+        with self._opener.open(request, timeout=FINERACT_TIMEOUT_S) as reply:
             said = reply.read()
         try:
             return json.loads(said)
-        except ValueError:
+        except (ValueError, RecursionError):
             raise AnswerWrong("Fineract has answered with no JSON") from None
 
 
@@ -172,9 +185,17 @@ def kept(sql: str, *values: object) -> list[sqlite3.Row]:
 wake = Event()
 
 
-def queue(loan_id: int) -> None:
-    """Have a loan looked at; another time, if that is happening at this moment."""
-    keep("insert into queue values (?, 1) on conflict do update set news = news + 1", loan_id)
+def queue(loan_id: int, news: int = 1) -> None:
+    """Have a loan looked at; if there is news of it, again if that is happening at this moment.
+
+    News beyond `HINTS_MAX` is dropped: the next sweep finds what it was about.
+    """
+    keep(
+        "insert into queue select ?1, ?2"
+        " where ?2 = 0 or (select count(*) from queue where news > 0) < ?3"
+        " on conflict do update set news = news + ?2",
+        *(loan_id, news, HINTS_MAX),
+    )
     wake.set()
 
 
@@ -183,7 +204,7 @@ def loan_of(body: bytes) -> int | None:
     try:
         told = json.loads(body)["response"]
         loan_id = told.get("loanId") or told["resourceId"]
-    except (KeyError, TypeError, ValueError, AttributeError):
+    except (KeyError, TypeError, ValueError, AttributeError, RecursionError):
         return None
     return loan_id if isinstance(loan_id, int) and 0 < loan_id < ID_MAX else None
 
@@ -191,15 +212,26 @@ def loan_of(body: bytes) -> int | None:
 class Hook(BaseHTTPRequestHandler):
     """Takes a hook: write it down, answer, work later."""
 
+    timeout = 10  # seconds, for who sends half of one
+
     def do_POST(self) -> None:
+        secret = self.path.rstrip("/").rpartition("/")[2]
+        known = compare_digest(secret.encode(), HOOK_SECRET.encode())
+        if known:
+            self.take()
+        self.send_response(204 if known else NOT_FOUND)
+        self.end_headers()
+
+    def take(self) -> None:
         length = self.headers.get("content-length", "")
-        read = length.isdigit() and int(length) <= BODY_BYTES_MAX
+        read = re.fullmatch("[0-9]{1,7}", length) and int(length) <= BODY_BYTES_MAX
         body = self.rfile.read(int(length)) if read else b""
         ours = self.headers.get("Fineract-Platform-TenantId") == TENANT
         if ours and self.headers.get("X-Fineract-Entity") == "LOAN" and (loan := loan_of(body)):
-            queue(loan)
-        self.send_response(204)
-        self.end_headers()
+            try:
+                queue(loan)
+            except sqlite3.Error as error:  # the next sweep finds what it was about
+                log.warning("loan %d: its hook was dropped: %s", loan, error)
 
     def log_message(self, *_: object) -> None:
         pass
@@ -264,7 +296,7 @@ def day_of(told: Json) -> date | None:
     """A day, which Fineract writes as `2026-11-16` or as [2026, 11, 16]."""
     try:
         return date(*told) if isinstance(told, list) else date.fromisoformat(told) if told else None
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise AnswerWrong("Fineract has answered with a date that is none") from None
 
 
@@ -414,15 +446,17 @@ def sweep(fineract: Fineract) -> None:
     The first time all loans are looked at: any of them may have a decision that our store has lost.
     """
     for row in kept("select loan_id from decisions where not finished"):
-        queue(row["loan_id"])
+        queue(row["loan_id"], news=0)
     ((known,),) = kept("select max(loan_id) from seen")
     first, known = known is None, known or 0
     offset, newest = 0, known
     while True:
         page = fineract.loans(offset)
         for loan in page:
-            if first or (loan["id"] > known and loan["status"].get("pendingApproval")):
-                queue(loan["id"])
+            status = loan.get("status")
+            waits = not isinstance(status, dict) or status.get("pendingApproval")  # or is odd
+            if first or (loan["id"] > known and waits):
+                queue(loan["id"], news=0)
         ids = [loan["id"] for loan in page]
         newest = max(newest, *ids, 0)
         sorted_down = ids == sorted(ids, reverse=True)  # if not, all of them are looked at
@@ -454,12 +488,12 @@ def work(fineract: Fineract, alama: Alama, mapping: Json) -> None:
             continue
         try:
             examine(fineract, alama, mapping, loan_id)
+            keep("delete from queue where loan_id = ? and news = ?", loan_id, news)
         except Exception as error:  # noqa: BLE001  one loan must not keep the others waiting
             wait_s = tell(f"loan {loan_id}", error, last.times + 1)
             failures[loan_id] = Failure(last.times + 1, news, time.monotonic() + wait_s)
         else:
             failures.pop(loan_id, None)
-            keep("delete from queue where loan_id = ? and news = ?", loan_id, news)
         if wake.is_set():
             return
 
@@ -477,7 +511,7 @@ def what(error: Exception) -> str:
     match error:
         case urllib.error.HTTPError():
             return f"{error} {urlsplit(error.url).path}"
-        case MappingWrong() | AnswerWrong() | AlamaError() | OSError():
+        case MappingWrong() | AnswerWrong() | AlamaError() | OSError() | sqlite3.Error():
             return str(error)
         case HTTPException():
             return type(error).__name__
@@ -501,7 +535,10 @@ def serve(fineract: Fineract, alama: Alama, mapping: Json) -> None:
                 wait_s = tell("new loans", error, failed)
             next_sweep = time.monotonic() + wait_s
         wake.clear()
-        work(fineract, alama, mapping)
+        try:
+            work(fineract, alama, mapping)
+        except sqlite3.Error as error:
+            tell("the queue", error, 1)
         wake.wait(min(RETRY_S, max(0.0, next_sweep - time.monotonic())))
 
 
@@ -523,6 +560,8 @@ def setup(fineract: Fineract) -> None:
 
 
 def main() -> None:
+    if len(HOOK_SECRET) < SECRET_LENGTH_MIN:
+        sys.exit(f"HOOK_URL: ends with a secret of {SECRET_LENGTH_MIN} characters or more")
     logging.basicConfig(level=logging.INFO, format="%(levelname)s %(message)s")
     logging.getLogger("httpx").setLevel(logging.WARNING)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))

@@ -15,6 +15,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
+import java.util.concurrent.Executors;
 
 /**
  * A small lender, whole: see README.md beside this file.
@@ -58,8 +59,10 @@ public final class Lender {
 
         Store(Path path) throws IOException {
             file = new RandomAccessFile(path.toFile(), "rwd"); // a write returns when it is on the disk
-            path.toFile().setReadable(false, false);
-            path.toFile().setReadable(true, true); // it has the secret
+            path.toFile().setReadable(false, false); // it has the secret: for its owner only
+            path.toFile().setReadable(true, true);
+            path.toFile().setWritable(false, false);
+            path.toFile().setWritable(true, true);
             String text = Files.readString(path);
             String whole = text.substring(0, text.lastIndexOf('\n') + 1);
             whole.lines().forEach(line -> facts.add(List.of(line.split("\t"))));
@@ -109,11 +112,13 @@ public final class Lender {
     }
 
     private void receive(String secret) throws IOException {
+        System.setProperty("sun.net.httpserver.maxReqTime", "10"); // seconds, for who sends half of a webhook
         HttpServer server = HttpServer.create(new InetSocketAddress("127.0.0.1", PORT), 0);
         server.createContext("/", request -> {
             request.sendResponseHeaders(statusOf(request, secret), -1);
             request.close();
         });
+        server.setExecutor(Executors.newCachedThreadPool()); // nobody waits for that one
         server.start();
     }
 
@@ -126,9 +131,11 @@ public final class Lender {
         } catch (InvalidSignature error) {
             return 400;
         }
-        if (event instanceof Event.ScoreCreatedEvent told && store.find("event", told.requestId()).isEmpty()) {
-            store.keep("event", told.requestId(), told.decision()); // others, also later ones, are no error
-            System.out.println("event " + told.requestId() + " " + told.decision());
+        synchronized (store) { // it may come twice at once
+            if (event instanceof Event.ScoreCreatedEvent told && store.find("event", told.requestId()).isEmpty()) {
+                store.keep("event", told.requestId(), told.decision()); // others, also later ones, are no error
+                System.out.println("event " + told.requestId() + " " + told.decision());
+            }
         }
         return 204;
     }

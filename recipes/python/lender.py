@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import csv
 import os
+import re
 import sqlite3
 import sys
 import time
@@ -82,9 +83,11 @@ def receive(secret: str) -> None:
     """Take webhooks from now on: verify, keep, answer, in this order."""
 
     class Hook(BaseHTTPRequestHandler):
+        timeout = 10  # seconds, for who sends half of one
+
         def do_POST(self) -> None:
             length = self.headers.get("content-length", "")
-            read = length.isdigit() and int(length) <= BODY_BYTES_MAX
+            read = re.fullmatch("[0-9]{1,7}", length) and int(length) <= BODY_BYTES_MAX
             body = self.rfile.read(int(length)) if read else b""
             try:
                 event = verify_webhook(body, dict(self.headers), secret)

@@ -4,7 +4,7 @@
 // sent again. So the program may be killed anywhere and started again: nothing is scored twice,
 // nothing is lost.
 
-import { fsyncSync, openSync, readFileSync, truncateSync, writeSync } from "node:fs";
+import { fchmodSync, fsyncSync, openSync, readFileSync, truncateSync, writeSync } from "node:fs";
 import { createServer, type IncomingMessage } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 
@@ -35,6 +35,7 @@ class Store {
 
   constructor(path: string) {
     this.#file = openSync(path, "a", 0o600); // it has the secret
+    fchmodSync(this.#file, 0o600); // the mode above is that of a new file
     const text = readFileSync(path, "utf8");
     const whole = text.slice(0, text.lastIndexOf("\n") + 1);
     truncateSync(path, Buffer.byteLength(whole));

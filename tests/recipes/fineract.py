@@ -27,7 +27,7 @@ from tests.recipes.fineract_schema import NewColumn, NewHook, NewNote, asked
 from tests.recipes.wire import Program
 
 TENANT = "umoja"
-USER, PASSWORD = "scorer", "secret"
+USER, PASSWORD, HOOK_SECRET = "scorer", "secret", "0f5c1e8a44b7d96e"
 STATUS = {
     "pending": (100, "submitted.and.pending.approval", "pendingApproval"),
     "approved": (200, "approved", "waitingForDisbursal"),
@@ -37,6 +37,11 @@ STATUS = {
     "rejected": (500, "rejected", None),
 }
 FLAGS = {flag for _, _, flag in STATUS.values() if flag} | {"closedRescheduled", "overpaid"}
+
+
+def hook_url(port: int) -> str:
+    """Where a scorer that listens on a port takes hooks."""
+    return f"http://{HOST}:{port}/{HOOK_SECRET}/"
 
 
 class Fineract:
@@ -126,7 +131,7 @@ class Fineract:
             "X-Fineract-Endpoint": self.url,
         }
         with httpx.Client(trust_env=False, timeout=10) as client:
-            return client.post(f"http://{HOST}:{port}/", json=body, headers=headers).status_code
+            return client.post(hook_url(port), json=body, headers=headers).status_code
 
     # --------------------------------------------------------------------------- what is asked
 

@@ -7,14 +7,18 @@ from __future__ import annotations
 
 import re
 import signal
+import socket
 import sqlite3
 import sys
 import time
+import urllib.error
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, contextmanager
 from datetime import UTC, date, datetime, timedelta
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import count
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import httpx
@@ -26,8 +30,8 @@ from recipes.fineract import scorer
 from sdk.contract.runner import SDK
 from tests.databases import sqlite_url
 from tests.e2e.service import Service
-from tests.ports import free_port
-from tests.recipes.fineract import PASSWORD, TENANT, USER, Fineract
+from tests.ports import HOST, free_port
+from tests.recipes.fineract import HOOK_SECRET, PASSWORD, TENANT, USER, Fineract, hook_url
 from tests.recipes.wire import Program, Wire
 
 RECIPE = SDK.parent / "recipes" / "fineract"
@@ -77,7 +81,7 @@ class Bench:
             "MAPPING": str(home / "mapping.toml"),
             "STORE": str(home / "scorer.db"),
             "PORT": str(self.port),
-            "HOOK_URL": f"http://127.0.0.1:{self.port}/",
+            "HOOK_URL": hook_url(self.port),
             "RETRY_S": "0.2",
             "PYTHONPATH": str(SDK / "python" / "src"),
         }
@@ -303,21 +307,42 @@ def test_what_becomes_of_running_and_closed_loans_is_told_by_a_scorer_that_has_l
     assert [len(fineract.notes[loan]) for loan in (1, 2, 3, 4)] == [1, 1, 1, 0]
 
 
+def start_alone(program: Program, fineract: Fineract, home: Path, user: str) -> None:
+    """Start it beside a Fineract and without an Alama, and wait until it has a store."""
+    environment = {
+        "ALAMA_KEY": "alama_test_unused",
+        "FINERACT_URL": fineract.url,
+        "FINERACT_USER": user,
+        "FINERACT_PASSWORD": PASSWORD,
+        "FINERACT_TENANT": TENANT,
+        "STORE": str(home / "scorer.db"),
+        "PORT": (port := str(free_port())),
+        "HOOK_URL": hook_url(int(port)),
+        "RETRY_S": "0.2",
+        "PYTHONPATH": str(SDK / "python" / "src"),
+    }
+    program.start((sys.executable, RECIPE / "scorer.py", "serve"), home, environment)
+    wait_for((home / "scorer.db").exists)
+
+
+@pytest.mark.long
+def test_a_store_that_fails_for_a_while_does_not_end_it(tmp_path: Path) -> None:
+    with Program() as program, Fineract(program) as fineract:
+        start_alone(program, fineract, tmp_path, USER)
+        wait_for(lambda: fineract.listed > 0)
+        with closing(sqlite3.connect(tmp_path / "scorer.db")) as store:
+            store.execute("drop table queue")
+        time.sleep(1)
+        assert program.lives
+        program.kill()
+        said = program.ended()[1]
+    assert "WARNING the queue: no such table: queue; again in 0.2 s" in said
+
+
 @pytest.mark.long
 def test_a_fineract_that_refuses_is_asked_less_and_less_often(tmp_path: Path) -> None:
     with Program() as program, Fineract(program) as fineract:
-        environment = {
-            "ALAMA_KEY": "alama_test_unused",
-            "FINERACT_URL": fineract.url,
-            "FINERACT_USER": USER,
-            "FINERACT_PASSWORD": "another",
-            "STORE": str(tmp_path / "scorer.db"),
-            "PORT": str(free_port()),
-            "RETRY_S": "0.2",
-            "PYTHONPATH": str(SDK / "python" / "src"),
-        }
-        program.start((sys.executable, RECIPE / "scorer.py", "serve"), tmp_path, environment)
-        wait_for((tmp_path / "scorer.db").exists)
+        start_alone(program, fineract, tmp_path, "another")
         time.sleep(3)
         program.kill()
         said = program.ended()[1]
@@ -331,7 +356,7 @@ def test_setting_up_twice_makes_nothing_twice(bench: Bench) -> None:
     bench.set_up()
     assert list(bench.fineract.columns) == [scorer.TABLE]
     (hook,) = bench.fineract.hooks
-    assert hook.config == {"Payload URL": f"http://127.0.0.1:{bench.port}/", "Content Type": "json"}
+    assert hook.config == {"Payload URL": hook_url(bench.port), "Content Type": "json"}
 
 
 @pytest.mark.parametrize(
@@ -356,6 +381,7 @@ def fineract(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Finera
     """A stand-in that is asked from within this process, beside an empty store."""
     monkeypatch.setattr(scorer, "STORE", tmp_path / "scorer.db")
     monkeypatch.setattr(scorer, "TENANT", TENANT)
+    monkeypatch.setattr(scorer, "HOOK_SECRET", HOOK_SECRET)
     monkeypatch.setattr(scorer, "failures", {})
     with closing(sqlite3.connect(tmp_path / "scorer.db")) as store:
         store.executescript(scorer.TABLES)
@@ -366,6 +392,126 @@ def fineract(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Finera
 
 def queued() -> list[int]:
     return [row["loan_id"] for row in scorer.kept("select loan_id from queue order by loan_id")]
+
+
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+def test_a_redirect_is_not_followed_since_it_would_be_sent_the_password(
+    status: int, fineract: Fineract
+) -> None:
+    class Elsewhere(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(status)
+            self.send_header("location", f"{fineract.url}/v1/datatables")
+            self.send_header("content-length", "0")
+            self.end_headers()
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with serving(Elsewhere) as port:
+        api = scorer.Fineract(f"http://{HOST}:{port}", USER, PASSWORD)
+        with pytest.raises(urllib.error.HTTPError, match=str(status)):
+            api.get("/v1/datatables")
+
+
+@contextmanager
+def serving(handler: type[BaseHTTPRequestHandler]) -> Iterator[int]:
+    """The port on which a handler answers."""
+    with ThreadingHTTPServer((HOST, 0), handler) as server:
+        Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
+        yield server.server_port
+        server.shutdown()
+
+
+@pytest.mark.parametrize(
+    ("length", "body"),
+    [
+        (b"\xb2", b""),
+        (b"9" * 5_000, b""),
+        (b"-1", b""),
+        (b"9999999", b""),
+        (b"900000", b"[" * 900_000),
+    ],
+    ids=["superscript", "endless", "negative", "too_long", "deep"],
+)
+@pytest.mark.usefixtures("fineract")
+def test_a_hook_of_any_form_is_answered(length: bytes, body: bytes) -> None:
+    head = f"POST /{HOOK_SECRET}/ HTTP/1.1\r\nFineract-Platform-TenantId: {TENANT}\r\n"
+    head += "X-Fineract-Entity: LOAN\r\nContent-Length: "
+    with serving(scorer.Hook) as port, socket.create_connection((HOST, port), 5) as client:
+        client.sendall(head.encode() + length + b"\r\n\r\n" + body)
+        assert client.recv(100).startswith(b"HTTP/1.0 204 ")
+    assert queued() == []
+
+
+@pytest.mark.usefixtures("fineract")
+def test_who_sends_half_a_hook_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(scorer.Hook, "timeout", scorer.Hook.timeout / 100)
+    with serving(scorer.Hook) as port, socket.create_connection((HOST, port), 5) as client:
+        client.sendall(f"POST /{HOOK_SECRET}/ HTTP/1.1\r\nContent-Length: 9\r\n\r\n{{".encode())
+        assert client.recv(100) == b""
+
+
+def test_a_hook_without_the_secret_changes_nothing(fineract: Fineract) -> None:
+    fineract.submit(1)
+    with serving(scorer.Hook) as port:
+        for path in ("", "another/", f"{HOOK_SECRET}x/", f"{HOOK_SECRET}/x", "%C3%A9/"):
+            reply = httpx.post(f"http://{HOST}:{port}/{path}", trust_env=False)
+            assert reply.status_code == 404
+        assert fineract.tell(port, "CREATE", 1) == 204
+    assert queued() == [1]
+
+
+@pytest.mark.parametrize("secret", ["", "short"])
+def test_an_address_for_hooks_that_anybody_may_guess_is_refused(
+    secret: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(scorer, "HOOK_SECRET", secret)
+    with pytest.raises(SystemExit, match="HOOK_URL"):
+        scorer.main()
+
+
+def test_more_hooks_than_can_be_worked_on_are_left_to_the_next_search(
+    fineract: Fineract, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(scorer, "HINTS_MAX", 2)
+    for loan in (1, 2, 3):
+        fineract.submit(loan)
+        scorer.queue(loan)
+    assert queued() == [1, 2]
+    scorer.sweep(scorer.Fineract(fineract.url, USER, PASSWORD))
+    assert queued() == [1, 2, 3]
+
+
+def test_a_store_that_is_busy_is_no_defect_and_ends_nothing(
+    fineract: Fineract,
+    work: Callable[[], None],
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    def busy(*_: object) -> None:
+        raise sqlite3.OperationalError("database is locked")
+
+    fineract.submit(1)
+    fineract.becomes(1, "active")
+    scorer.queue(1)
+    monkeypatch.setattr(scorer, "keep", busy)
+    work()
+    (record,) = caplog.records
+    assert record.levelname == "WARNING"
+    assert record.message == "loan 1: database is locked; again in 15 s"
+    assert queued() == [1]
+
+
+def test_one_odd_loan_of_a_page_does_not_hide_the_others(fineract: Fineract) -> None:
+    api = scorer.Fineract(fineract.url, USER, PASSWORD)
+    scorer.sweep(api)
+    fineract.answers[0] = (  # of all loans
+        b'{"pageItems": [{"id": 3, "status": {"pendingApproval": true}},'
+        b' {"id": 2, "status": "weird"}, {"id": 1, "status": {"active": true}}]}'
+    )
+    scorer.sweep(api)
+    assert queued() == [2, 3]  # the odd one is told of when it is looked at
 
 
 @pytest.mark.parametrize("sorts", [True, False], ids=["sorted", "unsorted"])
@@ -531,7 +677,7 @@ def test_an_answer_that_nobody_has_announced_is_no_defect_of_ours(
 
 
 def test_a_date_that_is_none_is_no_defect_of_ours() -> None:
-    for told in ("16 November 2026", [2026, 11], 20_261_116):
+    for told in ("16 November 2026", [2026, 11], 20_261_116, [2026, 11, 2**99]):
         with pytest.raises(scorer.AnswerWrong, match="date"):
             scorer.day_of(told)
 

@@ -102,13 +102,16 @@ def test_whenever_it_is_killed_nothing_is_done_twice_and_nothing_is_lost(
     key = service.key(book)
     port = free_port()
     command, where = prepare(tmp_path)
+    store = tmp_path / "store"
+    store.touch()
+    store.chmod(0o664)  # as somebody has left it
 
     with Program() as program, Wire(service.server.url, program, port) as wire:
         environment = {
             "ALAMA_URL": wire.url,
             "ALAMA_KEY": key,
             "FILES": str(RECIPES),
-            "STORE": str(tmp_path / "store"),
+            "STORE": str(store),
             "PORT": str(port),
             "HOOK_URL": wire.hook_url,
             "EVENTS_S_MAX": "100",  # the service waits 60 s after a second attempt that failed
@@ -131,11 +134,19 @@ def test_whenever_it_is_killed_nothing_is_done_twice_and_nothing_is_lost(
             assert program.ended()[0] == -signal.SIGKILL
         program.start(("sh", "-c", documented(prepare.__name__)), where, environment)
         wait_until_it_listens(port)
-        with delivering(service):
+        for length in (b"\xb2", b"9" * 5_000):
+            with socket.create_connection((HOST, port), 10) as odd:
+                odd.sendall(
+                    b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: " + length + b"\r\n\r\n"
+                )
+                assert b" 400 " in odd.recv(100)
+        with socket.create_connection((HOST, port)) as idle, delivering(service):
+            idle.sendall(b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{")
             code, said = program.ended()
         assert code == 0, said
         assert told(said) == {loan: (*each, "webhook") for loan, each in expected().items()}
 
+    assert store.stat().st_mode & 0o777 == 0o600  # it has the secret
     stored = scores(service, key)
     references = Counter(score["application"]["applicant_ref"] for score in stored)
     assert references == Counter(
