@@ -144,7 +144,7 @@ def test_waiting_ends(ask: Ask, waited: Waited, server: Scripted) -> None:
     assert len(waited) == ATTEMPTS - 1
 
 
-@pytest.mark.parametrize("status", [408, 500, 502, 504])
+@pytest.mark.parametrize("status", [408, 500, 502, 503, 504])
 def test_what_nobody_knows_the_end_of_is_sent_again_only_where_that_does_no_harm(
     ask: Ask, server: Scripted, waited: Waited, status: int
 ) -> None:
@@ -180,6 +180,8 @@ def test_what_may_be_done_stays_so_whatever_is_answered_later(ask: Ask) -> None:
         ([limited, b"", *[limited] * (ATTEMPTS - 2)], True),
         ([answer(500, PAGE)] * ATTEMPTS, True),
         ([answer(524, PAGE)], True),
+        ([answer(503, PAGE)] * ATTEMPTS, True),
+        ([problem(503, "busy")] * ATTEMPTS, False),
         ([answer(200, PAGE)], True),
     ):
         with pytest.raises(Failed) as raised:
@@ -224,6 +226,14 @@ def test_what_is_not_alama_is_told_apart(ask: Ask) -> None:
         (answer(200, PAGE), "something that Alama .* does not know"),
         (answer(200, b'{"status": 5}'), "something that Alama .* does not know"),
         (answer(301, b"", "Location: https://login.example/"), "elsewhere: https://login.example/"),
+        *((answer(code, b"", "Location: http://[::1/"), "elsewhere") for code in (302, 303, 308)),
+        (
+            answer(200, b'{"status": "ok", "added": "\xff"}'),
+            "something that Alama .* does not know",
+        ),
+        (answer(200, b"[" * 2_000_000), "something that Alama .* does not know"),
+        (answer(400, b'{"code": "\xff"}'), "answered 400, and not as Alama does"),
+        (answer(400, b"[" * 2_000_000), "answered 400, and not as Alama does"),
         (b"SSH-2.0-OpenSSH\r\n", "broke off"),
     ):
         with pytest.raises((Refused, Unreachable), match=said) as raised:
@@ -251,6 +261,33 @@ def test_silence_is_told(ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(Unreachable, match="did not answer within"):
         ask()
     hang.set()
+
+
+@pytest.mark.parametrize("line", [b"HTTP/1.1 100 Continue\r\n\r\n", b"H"])
+def test_an_answer_that_does_not_end_is_told(
+    ask: Ask, monkeypatch: pytest.MonkeyPatch, line: bytes
+) -> None:
+    monkeypatch.setattr(clients, "DEADLINE_S", 0.2)
+    over = threading.Event()
+
+    def drip(handler: Handler) -> None:
+        while not over.wait(0.02):
+            handler.wfile.write(line)
+
+    monkeypatch.setattr(Handler, "handle", drip)
+    with pytest.raises(Unreachable, match="had not answered in full") as raised:
+        ask()
+    over.set()
+    assert raised.value.may_be_done
+
+
+def test_half_an_answer_is_asked_for_again(ask: Ask, server: Scripted) -> None:
+    for status in (200, 400):
+        whole = answer(status, b'{"status": "ok"}' + b" " * 100)
+        with pytest.raises(Unreachable, match="broke off"):
+            ask(whole[:-100])
+    assert ask(problem(503, "busy"), whole[:-100], OK).status == "ok"
+    assert len(server.requests) == 5
 
 
 def test_a_certificate_is_trusted_where_the_system_does(
