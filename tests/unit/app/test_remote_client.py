@@ -282,11 +282,11 @@ def test_an_answer_that_does_not_end_is_told(
 
 
 def test_half_an_answer_is_asked_for_again(ask: Ask, server: Scripted) -> None:
+    body = b'{"status": "ok"}' + b" " * 100
     for status in (200, 400):
-        whole = answer(status, b'{"status": "ok"}' + b" " * 100)
         with pytest.raises(Unreachable, match="broke off"):
-            ask(whole[:-100])
-    assert ask(problem(503, "busy"), whole[:-100], OK).status == "ok"
+            ask(answer(status, body)[:-100])
+    assert ask(problem(503, "busy"), answer(200, body)[:-100], OK).status == "ok"
     assert len(server.requests) == 5
 
 

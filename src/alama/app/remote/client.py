@@ -276,7 +276,7 @@ class Client:
 class _NoRedirects(HTTPRedirectHandler):
     """The key is for one address: it follows nobody elsewhere."""
 
-    def http_error_302(self, *_: object) -> None:
+    def http_error_302(self, *_: object, **_named: object) -> None:
         return None
 
     http_error_301 = http_error_303 = http_error_307 = http_error_308 = http_error_302
