@@ -301,7 +301,7 @@ def test_an_application_is_scored_once_under_a_key(at: Person, application: Path
     assert "KES" in shown
 
 
-@pytest.mark.parametrize("status", [None, 500, 502, 504, 524, 200])
+@pytest.mark.parametrize("status", [None, 500, 502, 503, 504, 524, 200])
 def test_what_may_have_been_done_is_told_with_the_way_to_do_it_once(
     at: Person, application: Path, monkeypatch: pytest.MonkeyPatch, status: int | None
 ) -> None:

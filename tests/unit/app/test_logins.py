@@ -13,6 +13,7 @@ import pytest
 from alama.app.remote import logins
 from alama.app.remote.login_cli import Told
 from alama.app.remote.logins import InvalidAddress, InvalidLogins, Login, Logins, address
+from alama.core.errors import FileProblem
 from alama.platform.book import Mode
 
 KEY = "alama_test_" + "K" * 36
@@ -92,6 +93,13 @@ def test_a_folder_is_looked_at_where_a_link_leads_and_when_it_is_read(
     kept.path.parent.chmod(0o777)
     with pytest.raises(InvalidLogins, match="others can write"):
         kept.read()
+
+
+def test_a_link_that_leads_nowhere_is_told(kept: Logins, tmp_path: Path) -> None:
+    kept.path.parent.mkdir(parents=True, mode=0o700)
+    kept.path.symlink_to(tmp_path / "nowhere" / "logins.json")
+    with pytest.raises(FileProblem, match="cannot write"):
+        kept.keep(ONE)
 
 
 def test_logins_at_once_are_all_kept(kept: Logins) -> None:

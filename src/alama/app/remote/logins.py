@@ -129,7 +129,8 @@ class Logins:
         try:
             with suppress(OSError):  # some mounts cannot lock a folder
                 fcntl.flock(folder, fcntl.LOCK_EX)
-            self._require_own_folder()
+            with promise.told_as_file_problem(self.path):
+                self._require_own_folder()
             yield
         finally:
             os.close(folder)
