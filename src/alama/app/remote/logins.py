@@ -149,7 +149,8 @@ class Logins:
         content = msgspec.json.format(msgspec.json.encode(_Kept(tuple(in_order))), indent=2)
         if len(content) >= _SIZE_MAX:
             raise InvalidLogins(
-                f"{self.path} would be too long to be read", hint="forget some: alama logout URL"
+                f"{self.path} would be too long to be read",
+                hint="log out where a key is not needed",
             )
         with promise.promised_in_private(self.path) as output:
             output.write(content + b"\n")
