@@ -220,6 +220,17 @@ def test_what_is_refused_is_told_with_its_fields_its_request_and_what_to_do(ask:
     assert raised.value.hint is None
 
 
+def test_no_line_of_an_error_is_forged(ask: Ask, capsys: pytest.CaptureFixture[str]) -> None:
+    forged = "x\r\nerror: forged"
+    told = problem(400, forged, detail=forged, errors=[{"pointer": forged, "detail": forged}])
+    for script in (told, answer(301, b"", "Location: http://x\r\n error: forged")):
+        with pytest.raises(Refused) as raised:
+            ask(script)
+        assert not [line for line in str(raised.value).splitlines() if line.strip()[:5] == "error"]
+    assert ask(problem(503, forged), OK).status == "ok"
+    assert len(capsys.readouterr().err.splitlines()) == 1
+
+
 def test_what_is_not_alama_is_told_apart(ask: Ask) -> None:
     for script, said in (
         (answer(404, PAGE), "answered 404, and not as Alama does"),

@@ -26,6 +26,7 @@ from urllib.request import (
 import msgspec
 
 from alama import __version__
+from alama.core.application import visible
 from alama.core.errors import AlamaError
 from alama.platform.http.problem_codes import PROBLEMS
 from alama.platform.terminal import terminal
@@ -309,7 +310,7 @@ def _retry_after_s(answer: _Answer) -> float:
 def _in_short(answer: _Answer, problem: Problem | None) -> str:
     if problem is None:
         return f"something in front of the service answered {answer.status}"
-    return f"the service says {problem.code}"
+    return f"the service says {visible(problem.code)}"
 
 
 def _refused(url: str, answer: _Answer, problem: Problem | None) -> Refused:
@@ -322,13 +323,13 @@ def _refused(url: str, answer: _Answer, problem: Problem | None) -> Refused:
     if problem.request_id:
         lines.append(f"  request {problem.request_id}")
     remedy = "" if meaning is None else meaning.remedy
-    return Refused(answer.status, problem, "\n".join(lines), remedy)
+    return Refused(answer.status, problem, "\n".join(map(visible, lines)), remedy)
 
 
 def _of_another(url: str, answer: _Answer) -> tuple[str, str]:
     """Say what was answered by something that is not Alama, and what to do."""
     if answer.status in range(300, 400):
-        target = answer.headers.get("location", "")[:_SHOWN_MAX]
+        target = visible(answer.headers.get("location", "")[:_SHOWN_MAX])
         return f"{url} sends callers elsewhere: {target}", "log in at the address that serves"
     said = f"{url} answered {answer.status}, and not as Alama does"
     if answer.status in _NOBODY_KNOWS | {_LIMITED}:
