@@ -178,6 +178,10 @@ def test_a_key_comes_by_a_pipe_and_by_no_argument(person: Person) -> None:
     assert done.returncode == 0, done.stderr
     assert person.key not in done.stdout + done.stderr
     assert person.type("login", person.server.url, "--key", "x").code == EXIT_MISTAKE
+    for more in ((person.key,), ("--plain-http", person.key), ("--key", person.key)):
+        said = person.type("login", person.server.url, *more)  # which looks for the key
+        assert said.code == EXIT_MISTAKE
+        assert "the key is asked for" in said.err
 
 
 def test_what_is_no_key_is_not_kept(person: Person) -> None:
@@ -297,7 +301,7 @@ def test_an_application_is_scored_once_under_a_key(at: Person, application: Path
     assert "KES" in shown
 
 
-@pytest.mark.parametrize("status", [None, 500, 502, 504, 524, 200])
+@pytest.mark.parametrize("status", [None, 500, 502, 503, 504, 524, 200])
 def test_what_may_have_been_done_is_told_with_the_way_to_do_it_once(
     at: Person, application: Path, monkeypatch: pytest.MonkeyPatch, status: int | None
 ) -> None:
@@ -408,6 +412,18 @@ def test_what_is_no_answer_of_alama_is_told_also_to_programs(
                 ("health",),
             ):
                 assert "does not know" in at.refused(*asked, "--json")
+
+
+def test_what_a_service_says_steers_no_terminal(
+    at: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hidden = "\x7f\x9b\x9d\u202e"
+    body = json.dumps({"status": "ok", "more": hidden}, ensure_ascii=False).encode()
+    monkeypatch.setattr(Client, "_send", lambda *_: _Answer(200, {}, body))
+    said = at.remote("health", "--json")
+    assert json.loads(said)["more"] == hidden
+    assert not set(hidden) & set(said)
+    monkeypatch.undo()
 
 
 def test_a_byte_order_mark_is_no_part_of_an_application(at: Person, application: Path) -> None:

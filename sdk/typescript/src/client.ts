@@ -19,7 +19,7 @@ import type {
   WebhookEndpoint,
 } from "./answers.js";
 import { webCrypto } from "./crypto.js";
-import { AlamaError, ConnectionFailed, Problem, TimedOut } from "./errors.js";
+import { AlamaError, ConnectionFailed, InvalidArgument, Problem, TimedOut } from "./errors.js";
 import * as problems from "./problems.js";
 import { CLOCK, Pace, seconds, Tries, type Clock, type Limits } from "./retries.js";
 import * as shapes from "./shapes.js";
@@ -130,7 +130,7 @@ export class Alama {
 
   constructor(baseUrl: string, options: AlamaOptions = {}) {
     if (!isAddress(baseUrl)) {
-      throw new AlamaError("the address of Alama is https:// or http:// and the name of a host");
+      throw new InvalidArgument("the address of Alama is https:// or http:// and the name of a host");
     }
     this.#baseUrl = baseUrl.replace(/\/+$/, "");
     this.#headers = {
@@ -460,7 +460,7 @@ const PROBLEMS = new Map<unknown, typeof Problem>(
 /** Give a text as the bytes of a header, or throw; never with the text. */
 function header(name: string, text: string): string {
   if (!text.trim() || /\p{C}/u.test(text)) {
-    throw new AlamaError(`the ${name} is empty, or has characters that cannot be printed`);
+    throw new InvalidArgument(`the ${name} is empty, or has characters that cannot be printed`);
   }
   return String.fromCharCode(...new TextEncoder().encode(text));
 }
@@ -469,7 +469,7 @@ function header(name: string, text: string): string {
 function json(said: object): string {
   const checked = (name: string, value: unknown): unknown => {
     if (typeof value === "bigint" || (typeof value === "number" && !Number.isFinite(value))) {
-      throw new AlamaError(`${name} is no number that JSON has, such as NaN`);
+      throw new InvalidArgument(`${name} is no number that JSON has, such as NaN`);
     }
     return value;
   };
@@ -477,7 +477,7 @@ function json(said: object): string {
     return JSON.stringify(said, checked);
   } catch (error) {
     if (error instanceof AlamaError) throw error;
-    throw new AlamaError("what is to be sent cannot be written as JSON", { cause: error });
+    throw new InvalidArgument("what is to be sent cannot be written as JSON", { cause: error });
   }
 }
 

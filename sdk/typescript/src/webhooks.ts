@@ -2,7 +2,7 @@
 
 import type { Open } from "./answers.js";
 import { webCrypto } from "./crypto.js";
-import { AlamaError, InvalidSignature } from "./errors.js";
+import { InvalidArgument, InvalidSignature } from "./errors.js";
 import {
   flag,
   isObject,
@@ -202,7 +202,7 @@ export type WebhookHeaders =
   | Readonly<Record<string, string | readonly string[] | undefined>>;
 
 /**
- * Give the event of a webhook, or throw `InvalidSignature`; without a secret, `AlamaError`.
+ * Give the event of a webhook, or throw `InvalidSignature`; without a secret, `InvalidArgument`.
  *
  * `body` is what came, byte for byte, before any framework has parsed it. Of several secrets, as
  * while one is replaced, any will do.
@@ -215,7 +215,7 @@ export async function verifyWebhook(
 ): Promise<Event> {
   const { subtle } = await webCrypto();
   const secrets = [secret].flat();
-  if (secrets.length === 0) throw new AlamaError(NO_SECRET);
+  if (secrets.length === 0) throw new InvalidArgument(NO_SECRET);
   const keys = await Promise.all(secrets.map((each) => keyOf(subtle, each)));
   const named = reader(headers);
   const [id, sentAt, signatures] = ["webhook-id", "webhook-timestamp", "webhook-signature"].map(
@@ -307,6 +307,6 @@ function decoded(base64: string): Uint8Array<ArrayBuffer> {
 
 function keyOf(subtle: SubtleCrypto, secret: string | undefined): Promise<CryptoKey> {
   const key = decoded(secret?.trim().replace(/^whsec_/, "") ?? "");
-  if (key.length === 0) throw new AlamaError(NO_SECRET);
+  if (key.length === 0) throw new InvalidArgument(NO_SECRET);
   return subtle.importKey("raw", key, { name: "HMAC", hash: "SHA-256" }, false, ["sign", "verify"]);
 }

@@ -11,6 +11,7 @@ import {
   ConnectionFailed,
   InternalError,
   InvalidApplication,
+  InvalidArgument,
   InvalidSignature,
   Problem,
   TimedOut,
@@ -33,7 +34,7 @@ const COMPACT = {
 const HOOK = { url: "https://loans.example.com/hook" };
 
 /** What is thrown where the caller is mistaken, and nothing was sent. */
-const mistake = (message: RegExp) => ({ name: "AlamaError", message });
+const mistake = (message: RegExp) => ({ name: "InvalidArgument", message });
 
 async function all<T>(values: AsyncIterable<T>): Promise<T[]> {
   const found: T[] = [];
@@ -167,9 +168,9 @@ test("a row that cannot be sent is told in its place, and harms no other", async
     const told = rows.map(({ index, error }) => [index, error?.name]).sort();
     assert.deepEqual(told, [
       [0, undefined],
-      [1, "AlamaError"],
+      [1, "InvalidArgument"],
       [2, undefined],
-      [3, "AlamaError"],
+      [3, "InvalidArgument"],
     ]);
   }
   assert.equal(fake.requests.length, 4);
@@ -268,7 +269,7 @@ test("what is no score is no answer", async () => {
 test("a key that cannot be sent is refused and not shown", () => {
   for (const key of ["", " ", "alama_test_1\n", "a\r\nb: c"]) {
     assert.throws(() => new Alama("https://scores.example.com", { key }), {
-      name: "AlamaError",
+      name: "InvalidArgument",
       message: "the API key is empty, or has characters that cannot be printed",
     });
   }
@@ -314,8 +315,10 @@ test("every problem has its code, its status and its name, minified or not", () 
     assert.equal(error.name, kind.name);
     assert.equal(error.code, kind.code);
   }
-  for (const kind of [AlamaError, ConnectionFailed, TimedOut, InvalidSignature]) {
-    assert.equal(new kind("why").name, kind.name);
+  for (const kind of [AlamaError, InvalidArgument, ConnectionFailed, TimedOut, InvalidSignature]) {
+    const error = new kind("why");
+    assert.ok(error instanceof AlamaError);
+    assert.equal(error.name, kind.name);
   }
 });
 

@@ -12,6 +12,7 @@ from rich.console import Group
 from rich.padding import Padding
 from rich.text import Text
 
+from alama.core.application import visible_json
 from alama.core.monitoring.figures import (
     COUNT_MIN,
     Finding,
@@ -137,7 +138,7 @@ def _write(args: argparse.Namespace, report: MonitoringReport) -> None:
         if args.json and args.json != STDOUT:
             held.enter_context(promised(args.json)).write(figures)
     if args.json == STDOUT:
-        sys.stdout.buffer.write(figures)
+        sys.stdout.buffer.write(visible_json(figures.decode()).encode())
         sys.stdout.buffer.flush()
     for path, what in ((args.html, "the report"), (args.json, "all figures")):
         if path and path != STDOUT:

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import stat
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import msgspec
 import pytest
 
+from alama.app.remote import logins
+from alama.app.remote.login_cli import Told
 from alama.app.remote.logins import InvalidAddress, InvalidLogins, Login, Logins, address
+from alama.core.errors import FileProblem
 from alama.platform.book import Mode
 
 KEY = "alama_test_" + "K" * 36
@@ -70,6 +76,80 @@ def test_a_folder_that_others_can_write_in_is_refused(kept: Logins) -> None:
     assert not kept.path.exists()
 
 
+def test_a_folder_is_looked_at_where_a_link_leads_and_when_it_is_read(
+    kept: Logins, tmp_path: Path
+) -> None:
+    kept.keep(ONE)
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    target = kept.path.rename(elsewhere / "logins.json")
+    kept.path.symlink_to(target)
+    assert kept.read() == (ONE,)
+    elsewhere.chmod(0o777)
+    for use in (kept.read, lambda: kept.keep(LIVE), lambda: kept.forget([ONE])):
+        with pytest.raises(InvalidLogins, match=f"others can write in {elsewhere}"):
+            use()
+    elsewhere.chmod(0o700)
+    kept.path.parent.chmod(0o777)
+    with pytest.raises(InvalidLogins, match="others can write"):
+        kept.read()
+
+
+def test_a_link_that_leads_nowhere_is_told(kept: Logins, tmp_path: Path) -> None:
+    kept.path.parent.mkdir(parents=True, mode=0o700)
+    kept.path.symlink_to(tmp_path / "nowhere" / "logins.json")
+    with pytest.raises(FileProblem, match="cannot write"):
+        kept.keep(ONE)
+
+
+def test_logins_at_once_are_all_kept(kept: Logins) -> None:
+    many = [msgspec.structs.replace(ONE, url=f"https://{i}.example") for i in range(12)]
+    with ThreadPoolExecutor(len(many)) as threads:
+        list(threads.map(kept.keep, many))
+        assert set(kept.read()) == set(many)
+        list(threads.map(lambda one: kept.forget([one]), many[1:]))
+    assert kept.read() == (many[0],)
+
+
+def test_what_could_not_be_read_again_is_not_written(
+    kept: Logins, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept.keep(ONE)
+    monkeypatch.setattr(logins, "_SIZE_MAX", 300)
+    with pytest.raises(InvalidLogins, match="too long"):
+        kept.keep(msgspec.structs.replace(LIVE, lender="l" * 64))
+    assert kept.read() == (ONE,)
+
+
+def test_what_is_no_file_is_told_at_once(kept: Logins) -> None:
+    kept.path.mkdir(parents=True, mode=0o700)
+    with pytest.raises(InvalidLogins, match="is no file"):
+        kept.read()
+    kept.path.rmdir()
+    os.mkfifo(kept.path, 0o600)
+    with pytest.raises(InvalidLogins, match="is no file"):
+        kept.read()
+
+
+@pytest.mark.parametrize(
+    ("lender", "currency"),
+    [
+        ("l" * 65, "KES"),
+        ("demo\nerror: forged", "KES"),
+        ("demo\n", "KES"),
+        ("", "KES"),
+        ("d\u202emo", "KES"),
+        ("demo", "K" * 4),
+        ("demo", "KES\n"),
+    ],
+)
+def test_a_lender_and_its_currency_are_short_words(lender: str, currency: str) -> None:
+    said = {"lender": "demo", "currency": "KES", "more": 1}
+    assert msgspec.convert(said, Told) == Told("demo", "KES")
+    with pytest.raises(msgspec.ValidationError):
+        msgspec.convert(said | {"lender": lender, "currency": currency}, Told)
+
+
 def test_somebody_elses_file_is_refused(kept: Logins, monkeypatch: pytest.MonkeyPatch) -> None:
     kept.keep(ONE)
     monkeypatch.setattr("os.geteuid", lambda: kept.path.stat().st_uid + 1)
@@ -77,7 +157,9 @@ def test_somebody_elses_file_is_refused(kept: Logins, monkeypatch: pytest.Monkey
         kept.read()
 
 
-@pytest.mark.parametrize("content", [b"", b"{", b'{"logins": [{"url": "x"}]}', b"[]"])
+@pytest.mark.parametrize(
+    "content", [b"", b"{", b'{"logins": [{"url": "x"}]}', b"[]", b'{"logins": "\xff"}']
+)
 def test_a_damaged_file_is_told_without_what_is_in_it(kept: Logins, content: bytes) -> None:
     kept.keep(ONE)
     kept.path.write_bytes(content)
@@ -134,6 +216,8 @@ def test_an_address_is_kept_in_one_spelling(given: str, kept: str) -> None:
         "https://scores.example.org:port",
         "https://scores.example.org:0",
         "https://scores example.org",
+        "https://scores..example.org",
+        f"https://{'a' * 64}.example.org",
         "https://scores.example.org/\n",
     ],
 )

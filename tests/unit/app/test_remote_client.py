@@ -144,7 +144,7 @@ def test_waiting_ends(ask: Ask, waited: Waited, server: Scripted) -> None:
     assert len(waited) == ATTEMPTS - 1
 
 
-@pytest.mark.parametrize("status", [408, 500, 502, 504])
+@pytest.mark.parametrize("status", [408, 500, 502, 503, 504])
 def test_what_nobody_knows_the_end_of_is_sent_again_only_where_that_does_no_harm(
     ask: Ask, server: Scripted, waited: Waited, status: int
 ) -> None:
@@ -180,6 +180,8 @@ def test_what_may_be_done_stays_so_whatever_is_answered_later(ask: Ask) -> None:
         ([limited, b"", *[limited] * (ATTEMPTS - 2)], True),
         ([answer(500, PAGE)] * ATTEMPTS, True),
         ([answer(524, PAGE)], True),
+        ([answer(503, PAGE)] * ATTEMPTS, True),
+        ([problem(503, "busy")] * ATTEMPTS, False),
         ([answer(200, PAGE)], True),
     ):
         with pytest.raises(Failed) as raised:
@@ -218,12 +220,31 @@ def test_what_is_refused_is_told_with_its_fields_its_request_and_what_to_do(ask:
     assert raised.value.hint is None
 
 
+def test_no_line_of_an_error_is_forged(ask: Ask, capsys: pytest.CaptureFixture[str]) -> None:
+    forged = "x\r\nerror: forged"
+    told = problem(400, forged, detail=forged, errors=[{"pointer": forged, "detail": forged}])
+    for script in (told, answer(301, b"", "Location: http://x\r\n error: forged")):
+        with pytest.raises(Refused) as raised:
+            ask(script)
+        assert not [line for line in str(raised.value).splitlines() if line.strip()[:5] == "error"]
+    assert ask(problem(503, forged), OK).status == "ok"
+    assert len(capsys.readouterr().err.splitlines()) == 1
+
+
 def test_what_is_not_alama_is_told_apart(ask: Ask) -> None:
     for script, said in (
         (answer(404, PAGE), "answered 404, and not as Alama does"),
         (answer(200, PAGE), "something that Alama .* does not know"),
         (answer(200, b'{"status": 5}'), "something that Alama .* does not know"),
         (answer(301, b"", "Location: https://login.example/"), "elsewhere: https://login.example/"),
+        *((answer(code, b"", "Location: http://[::1/"), "elsewhere") for code in (302, 303, 308)),
+        (
+            answer(200, b'{"status": "ok", "added": "\xff"}'),
+            "something that Alama .* does not know",
+        ),
+        (answer(200, b"[" * 2_000_000), "something that Alama .* does not know"),
+        (answer(400, b'{"code": "\xff"}'), "answered 400, and not as Alama does"),
+        (answer(400, b"[" * 2_000_000), "answered 400, and not as Alama does"),
         (b"SSH-2.0-OpenSSH\r\n", "broke off"),
     ):
         with pytest.raises((Refused, Unreachable), match=said) as raised:
@@ -251,6 +272,33 @@ def test_silence_is_told(ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(Unreachable, match="did not answer within"):
         ask()
     hang.set()
+
+
+@pytest.mark.parametrize("line", [b"HTTP/1.1 100 Continue\r\n\r\n", b"H"])
+def test_an_answer_that_does_not_end_is_told(
+    ask: Ask, monkeypatch: pytest.MonkeyPatch, line: bytes
+) -> None:
+    monkeypatch.setattr(clients, "DEADLINE_S", 0.2)
+    over = threading.Event()
+
+    def drip(handler: Handler) -> None:
+        while not over.wait(0.02):
+            handler.wfile.write(line)
+
+    monkeypatch.setattr(Handler, "handle", drip)
+    with pytest.raises(Unreachable, match="had not answered in full") as raised:
+        ask()
+    over.set()
+    assert raised.value.may_be_done
+
+
+def test_half_an_answer_is_asked_for_again(ask: Ask, server: Scripted) -> None:
+    body = b'{"status": "ok"}' + b" " * 100
+    for status in (200, 400):
+        with pytest.raises(Unreachable, match="broke off"):
+            ask(answer(status, body)[:-100])
+    assert ask(problem(503, "busy"), answer(200, body)[:-100], OK).status == "ok"
+    assert len(server.requests) == 5
 
 
 def test_a_certificate_is_trusted_where_the_system_does(

@@ -18,6 +18,7 @@ import msgspec
 from alama.app.remote import answers, webhooks_cli
 from alama.app.remote.client import Call
 from alama.app.remote.commands import add_where, book_of, connected, in_doubt
+from alama.core.application import visible_json
 from alama.core.monitoring.figures import MonitoringReport
 from alama.core.monitoring.news import State
 from alama.monitoring import cli as monitoring_cli
@@ -102,7 +103,7 @@ def _add_json(parser: argparse.ArgumentParser) -> None:
 
 def _say_json(answer: bytes) -> None:
     """Write an answer that was read for a program, indented as people can read it too."""
-    sys.stdout.write(msgspec.json.format(answer, indent=2).decode() + "\n")
+    sys.stdout.write(visible_json(msgspec.json.format(answer, indent=2).decode()) + "\n")
     sys.stdout.flush()
 
 
@@ -156,7 +157,7 @@ def list_scores(args: argparse.Namespace) -> int:
         listed = [session.client.read(one, ScoreListed) for one in found]
     if args.json:
         for one in found:
-            sys.stdout.write(bytes(one).decode() + "\n")
+            sys.stdout.write(visible_json(bytes(one).decode()) + "\n")
         sys.stdout.flush()
     elif listed:
         say_list([answers.summary(one) for one in listed], session.login.currency)

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import ssl
 import time
-from http.client import HTTPException
+from concurrent.futures import Future
+from http.client import HTTPException, IncompleteRead
+from threading import Thread
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeVar
 from urllib.error import HTTPError, URLError
 from urllib.parse import urlencode, urlsplit
@@ -24,6 +26,7 @@ from urllib.request import (
 import msgspec
 
 from alama import __version__
+from alama.core.application import visible
 from alama.core.errors import AlamaError
 from alama.platform.http.problem_codes import PROBLEMS
 from alama.platform.terminal import terminal
@@ -46,6 +49,8 @@ P = TypeVar("P", bound=Page)
 
 TIMEOUT_S: Final = 40.0
 """The longest that the service takes itself, for a report, is 30."""
+DEADLINE_S: Final = 120.0
+"""For all of an answer, however slowly it comes: `TIMEOUT_S` ends a silence alone."""
 ATTEMPTS: Final = 5
 PAGE_MAX: Final = 100
 """As every list of the service has it, which a test holds: `login` does not wait for its arrays."""
@@ -53,13 +58,15 @@ WAIT_S_MAX: Final = 60
 BODY_MAX: Final = 64 << 20
 """What comes is no answer of Alama where it is larger."""
 
-_NOTHING_WAS_DONE: Final = frozenset({429, 503})
-_NOBODY_KNOWS: Final = frozenset({408, 500, 502, 504})
-_MAY_BE_DONE: Final = frozenset({*_NOBODY_KNOWS, *range(500, 600)}) - _NOTHING_WAS_DONE
+_LIMITED: Final = 429
+_UNAVAILABLE: Final = 503
+_NOBODY_KNOWS: Final = frozenset({408, 500, 502, _UNAVAILABLE, 504})
+_MAY_BE_DONE: Final = frozenset({*_NOBODY_KNOWS, *range(500, 600)})
 """What is in front of a service has more of them than are sent again, such as 524."""
 _IN_FLIGHT: Final = "idempotency_in_flight"
 GOOD: Final = frozenset({200, 201, 202, 204})
 _SHOWN_MAX: Final = 200
+_UNREADABLE: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 
 class Broken(msgspec.Struct, frozen=True):
@@ -135,8 +142,9 @@ class Client:
 
     def read(self, answer: bytes | msgspec.Raw, kind: type[T]) -> T:
         try:
-            return msgspec.json.decode(answer, type=kind)
-        except msgspec.DecodeError as error:
+            # As text: what is passed over as not known would else be no UTF-8 for all we know.
+            return msgspec.json.decode(bytes(answer).decode(), type=kind)
+        except _UNREADABLE as error:
             raise Unreachable(
                 f"{self.url} has answered something that Alama {__version__} does not know",
                 hint="is it the address of an Alama, and is this one as new?",
@@ -175,8 +183,9 @@ class Client:
             self._has_answered = True
             if answer.status in call.answers:
                 return answer.body
-            may_be_done = may_be_done or answer.status in _MAY_BE_DONE
             problem = _problem(answer.body)
+            is_open = answer.status in _MAY_BE_DONE and not _nothing_was_done(answer, problem)
+            may_be_done = may_be_done or is_open
             wait_s = max(_retry_after_s(answer), 1.0 if problem is None else 0.0)
             may_wait = may_wait and wait_s <= WAIT_S_MAX
             if not (may_wait and self._may_help(call, answer, problem)):
@@ -188,7 +197,7 @@ class Client:
 
     def _may_help(self, call: Call, answer: _Answer, problem: Problem | None) -> bool:
         code = None if problem is None else problem.code
-        if answer.status in _NOTHING_WAS_DONE or code == _IN_FLIGHT:
+        if _nothing_was_done(answer, problem) or code == _IN_FLIGHT:
             return True
         return call.repeatable and answer.status in _NOBODY_KNOWS
 
@@ -197,6 +206,24 @@ class Client:
         self._sleep(wait_s)
 
     def _send(self, call: Call) -> _Answer:
+        """Ask once, in a thread that is left behind where the service does not come to an end."""
+        future: Future[_Answer] = Future()
+
+        def exchange() -> None:
+            try:
+                future.set_result(self._exchange(call))
+            except BaseException as error:  # noqa: BLE001  raised where it is waited for
+                future.set_exception(error)
+
+        Thread(target=exchange, daemon=True).start()
+        try:
+            return future.result(DEADLINE_S)
+        except TimeoutError:
+            raise Unreachable(
+                f"{self.url} had not answered in full after {DEADLINE_S:.0f} s"
+            ) from None
+
+    def _exchange(self, call: Call) -> _Answer:
         query = f"?{urlencode(call.query, errors='surrogateescape')}" if call.query else ""
         headers = {
             "Accept": "application/json",
@@ -215,6 +242,8 @@ class Client:
                 reply = error
             with reply:
                 body = reply.read(BODY_MAX + 1)
+                if reply.length and len(body) <= BODY_MAX:  # `read` does not tell by itself
+                    raise IncompleteRead(b"", reply.length)
                 named = {name.lower(): value for name, value in reply.headers.items()}
                 return _Answer(reply.status, named, body)
         except (OSError, HTTPException) as error:
@@ -248,8 +277,10 @@ class Client:
 class _NoRedirects(HTTPRedirectHandler):
     """The key is for one address: it follows nobody elsewhere."""
 
-    def redirect_request(self, *_: object) -> None:
+    def http_error_302(self, *_: object, **_named: object) -> None:
         return None
+
+    http_error_301 = http_error_303 = http_error_307 = http_error_308 = http_error_302
 
 
 def _opener(url: str) -> OpenerDirector:
@@ -262,8 +293,13 @@ def _opener(url: str) -> OpenerDirector:
 def _problem(body: bytes) -> Problem | None:
     try:
         return msgspec.json.decode(body, type=Problem)
-    except msgspec.DecodeError:
+    except _UNREADABLE:
         return None
+
+
+def _nothing_was_done(answer: _Answer, problem: Problem | None) -> bool:
+    """Whether that is certain: what stands in front may answer 503 for what went through."""
+    return answer.status == _LIMITED or (answer.status == _UNAVAILABLE and problem is not None)
 
 
 def _retry_after_s(answer: _Answer) -> float:
@@ -274,7 +310,7 @@ def _retry_after_s(answer: _Answer) -> float:
 def _in_short(answer: _Answer, problem: Problem | None) -> str:
     if problem is None:
         return f"something in front of the service answered {answer.status}"
-    return f"the service says {problem.code}"
+    return f"the service says {visible(problem.code)}"
 
 
 def _refused(url: str, answer: _Answer, problem: Problem | None) -> Refused:
@@ -287,16 +323,16 @@ def _refused(url: str, answer: _Answer, problem: Problem | None) -> Refused:
     if problem.request_id:
         lines.append(f"  request {problem.request_id}")
     remedy = "" if meaning is None else meaning.remedy
-    return Refused(answer.status, problem, "\n".join(lines), remedy)
+    return Refused(answer.status, problem, "\n".join(map(visible, lines)), remedy)
 
 
 def _of_another(url: str, answer: _Answer) -> tuple[str, str]:
     """Say what was answered by something that is not Alama, and what to do."""
     if answer.status in range(300, 400):
-        target = answer.headers.get("location", "")[:_SHOWN_MAX]
+        target = visible(answer.headers.get("location", "")[:_SHOWN_MAX])
         return f"{url} sends callers elsewhere: {target}", "log in at the address that serves"
     said = f"{url} answered {answer.status}, and not as Alama does"
-    if answer.status in _NOBODY_KNOWS | _NOTHING_WAS_DONE:
+    if answer.status in _NOBODY_KNOWS | {_LIMITED}:
         return (
             said,
             "what stands in front of the service speaks; its operator knows whether it runs",

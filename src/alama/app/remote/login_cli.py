@@ -5,7 +5,7 @@ from __future__ import annotations
 import getpass
 import os
 import sys
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
 import msgspec
 
@@ -20,6 +20,8 @@ from alama.platform.terminal.tables import Lines
 
 if TYPE_CHECKING:
     import argparse
+
+    from alama.platform.terminal.command import Parser
 
 DESCRIPTION: Final = """\
 Keep a key for a service elsewhere, so that `alama remote` can ask it. Without URL, list the
@@ -46,12 +48,13 @@ _MAY_NOT_SAY: Final = "scope_missing"
 class Told(msgspec.Struct, frozen=True):
     """What a report says of the book that a key opens."""
 
-    lender: str
-    currency: str
+    lender: Annotated[str, msgspec.Meta(pattern=r"^[!-~]{1,64}\Z")]
+    currency: Annotated[str, msgspec.Meta(pattern=r"^[A-Z]{3}\Z")]
 
 
-def register(parser: argparse.ArgumentParser) -> None:
+def register(parser: Parser) -> None:
     parser.description = DESCRIPTION
+    parser.about_unknown = "only URL is an argument: the key is asked for, or comes by a pipe"
     parser.epilog = EXAMPLES
     parser.add_argument("url", nargs="?", metavar="URL", help="of the service, before /v1")
     parser.add_argument(

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import stat
+from contextlib import contextmanager, suppress
 from ipaddress import ip_address
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -17,7 +19,7 @@ from alama.platform.book import Mode
 from alama.platform.files import promise
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
 FILE: Final = "logins.json"
 _READ_BY_OTHERS: Final = stat.S_IRWXG | stat.S_IRWXO
@@ -83,47 +85,79 @@ class Logins:
     def read(self) -> Sequence[Login]:
         """Give those that are kept, by address; `InvalidLogins` where others could have them."""
         try:
-            descriptor = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC)
+            # Who opens a pipe in the place of the file does not wait for somebody to write.
+            descriptor = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
         except FileNotFoundError:
             return ()
         except OSError as error:
             raise InvalidLogins(f"cannot read {self.path}: {error.strerror}") from error
-        with os.fdopen(descriptor, "rb") as file:
+        try:
             self._require_private(os.fstat(descriptor))
+            self._require_own_folder()
+        except InvalidLogins:
+            os.close(descriptor)
+            raise
+        with os.fdopen(descriptor, "rb") as file:
             content = file.read(_SIZE_MAX)
         try:
             return msgspec.json.decode(content, type=_Kept).logins
-        except msgspec.DecodeError:
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             raise InvalidLogins(
                 f"{self.path} is damaged", hint="remove it, and log in again"
             ) from None
 
     def keep(self, login: Login) -> None:
         """Keep one, in the place of what was kept for the same address and mode."""
-        others = [one for one in self.read() if (one.url, one.mode) != (login.url, login.mode)]
-        self._write([*others, login])
+        with self._alone():
+            others = [one for one in self.read() if (one.url, one.mode) != (login.url, login.mode)]
+            self._write([*others, login])
 
     def forget(self, forgotten: Sequence[Login]) -> None:
-        left = [one for one in self.read() if one not in forgotten]
-        if left:
-            self._write(left)
-        else:
-            self.path.unlink(missing_ok=True)
+        with self._alone():
+            left = [one for one in self.read() if one not in forgotten]
+            if left:
+                self._write(left)
+            else:
+                self.path.unlink(missing_ok=True)
 
-    def _write(self, logins: Sequence[Login]) -> None:
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """Keep others from writing between what is read and what is written."""
         with promise.told_as_file_problem(self.path):
             promise.make_folder(self.path.parent)
-        if self.path.parent.stat().st_mode & _WRITTEN_BY_OTHERS:
-            raise InvalidLogins(
-                f"others can write in {self.path.parent}, and put a file of theirs there",
-                hint=f"`chmod 700 {self.path.parent}`",
-            )
+            folder = os.open(self.path.parent, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            with suppress(OSError):  # some mounts cannot lock a folder
+                fcntl.flock(folder, fcntl.LOCK_EX)
+            with promise.told_as_file_problem(self.path):
+                self._require_own_folder()
+            yield
+        finally:
+            os.close(folder)
+
+    def _require_own_folder(self) -> None:
+        """Look at the folder that is named, and at the one that a symbolic link leads to."""
+        for folder in (self.path.parent, Path(os.path.realpath(self.path)).parent):
+            if folder.stat().st_mode & _WRITTEN_BY_OTHERS:
+                raise InvalidLogins(
+                    f"others can write in {folder}, and put a file of theirs there",
+                    hint=f"`chmod 700 {folder}`",
+                )
+
+    def _write(self, logins: Sequence[Login]) -> None:
         in_order = sorted(logins, key=lambda one: (one.url, one.mode))
         content = msgspec.json.format(msgspec.json.encode(_Kept(tuple(in_order))), indent=2)
+        if len(content) >= _SIZE_MAX:
+            raise InvalidLogins(
+                f"{self.path} would be too long to be read",
+                hint="log out where a key is not needed",
+            )
         with promise.promised_in_private(self.path) as output:
             output.write(content + b"\n")
 
     def _require_private(self, found: os.stat_result) -> None:
+        if not stat.S_ISREG(found.st_mode):
+            raise InvalidLogins(f"{self.path} is no file", hint="remove it, and log in again")
         if found.st_uid != os.geteuid():
             raise InvalidLogins(
                 f"{self.path} is somebody else's", hint="remove it, and log in again"
@@ -161,6 +195,7 @@ def _parts(text: str) -> SplitResult:
     try:
         parts = urlsplit(text)
         sound = parts.scheme in {"http", "https"} and parts.hostname and parts.port != 0
+        (parts.hostname or "").encode("idna")  # as it is looked up: labels have 1 to 63 letters
     except ValueError:
         raise wrong from None
     more = parts.username is not None or "?" in text or "#" in text

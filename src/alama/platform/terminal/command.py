@@ -42,6 +42,9 @@ class Parser(argparse.ArgumentParser):
     That of a noun is empty until its module has filled it.
     """
 
+    about_unknown: str | None = None
+    """What is said of arguments that are not known, where they may be secret: not themselves."""
+
     def __init__(
         self,
         *,
@@ -64,7 +67,10 @@ class Parser(argparse.ArgumentParser):
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:  # noqa: ANN401  as above
         """Be filled first: argparse calls this on the parser of the noun that was named."""
         self.fill()
-        return super().parse_known_args(self._with_action(args), namespace)
+        found, unknown = super().parse_known_args(self._with_action(args), namespace)
+        if unknown and self.about_unknown is not None:
+            self.error(self.about_unknown)
+        return found, unknown
 
     def _with_action(self, args: Sequence[str] | None) -> Sequence[str] | None:
         """Name the implied action on a line that names none, only what that one takes."""
