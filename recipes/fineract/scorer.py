@@ -188,7 +188,7 @@ wake = Event()
 def queue(loan_id: int, news: int = 1) -> None:
     """Have a loan looked at; if there is news of it, again if that is happening at this moment.
 
-    News beyond `HINTS_MAX` is dropped: the next sweep finds what it was about.
+    News beyond `HINTS_MAX` is dropped: the next sweep finds new applications and late loans.
     """
     keep(
         "insert into queue select ?1, ?2"

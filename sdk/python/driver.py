@@ -69,11 +69,6 @@ def verified(args: dict[str, Json]) -> dict[str, Json]:
     }
 
 
-def explaining(args: dict[str, Json]) -> dict[str, Json]:
-    """By the name of the SDK: `limit` is the old spelling of `ways`."""
-    return {"ways" if name == "limit" else name: value for name, value in args.items()}
-
-
 def scoring(args: dict[str, Json]) -> dict[str, Json]:
     return {name: args[name] for name in ("expand", "language", "idempotency_key") if name in args}
 
@@ -108,8 +103,6 @@ class Sync:
             case "race":
                 with ThreadPoolExecutor(args["n"]) as pool:
                     return list(pool.map(self._racer, [args] * args["n"]))
-            case "explain":
-                return alama.explain(**explaining(args))
             case "delete_endpoint":
                 return alama.delete_endpoint(args["id"])
             case "test_endpoint":
@@ -160,8 +153,6 @@ class Async:
                 case "race":
                     racers = [self._racer(alama, args) for _ in range(args["n"])]
                     return await asyncio.gather(*racers)
-                case "explain":
-                    return await alama.explain(**explaining(args))
                 case "delete_endpoint":
                     return await alama.delete_endpoint(args["id"])
                 case "test_endpoint":

@@ -13,34 +13,16 @@ import httpx
 import pytest
 
 from alama.app import openapi
-from alama.core.errors import AlamaError
 from alama.core.product import PRODUCT
-from alama.platform.book import Book
 from alama.platform.http import endpoint, problem_codes
 from alama.platform.http.documents import DocumentEndpoints
-from alama.platform.http.endpoint import Exchanged
 from alama.platform.http.reference import Reference
+from tests.exchanges import Silent
 
 DOCUMENT = openapi.document()
 REFERENCE = Reference(DOCUMENT)
 # Written so strictly that a parser of XML reads it.
 PAGE = ET.fromstring(REFERENCE.html.removeprefix("<!DOCTYPE html>\n"))  # noqa: S314  our own text
-
-
-class Silent:
-    """A watch that keeps nothing; a defect fails the test."""
-
-    def exchanged(self, exchange: Exchanged) -> None:
-        pass
-
-    def broke(self, exchange: Exchanged, error: Exception) -> None:
-        raise AssertionError(exchange) from error
-
-    def unavailable(self, error: Exception) -> None:
-        raise AssertionError from error
-
-    def model_unavailable(self, book: Book, reason: AlamaError) -> None:
-        raise AssertionError(book) from reason
 
 
 def ask(path: str, **headers: str) -> httpx.Response:

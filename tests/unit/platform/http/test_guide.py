@@ -12,10 +12,8 @@ from urllib.parse import unquote
 import httpx
 import pytest
 
-from alama.core.errors import AlamaError
-from alama.platform.book import Book
 from alama.platform.http import endpoint, guide
-from alama.platform.http.endpoint import Exchanged
+from tests.exchanges import Silent
 
 SCRIPT, STYLE = "document.body.dataset.theme = 'auto'", "body { color: black }"
 PAGE = f"""<!doctype html><html><head><style>{STYLE}</style><script src="_static/a.js"></script>
@@ -31,25 +29,6 @@ FILES = {
 }
 
 
-class Noted:
-    """A watch that keeps the routes; a defect fails the test."""
-
-    def __init__(self) -> None:
-        self.routes: list[str] = []
-
-    def exchanged(self, exchange: Exchanged) -> None:
-        self.routes.append(exchange.route)
-
-    def broke(self, exchange: Exchanged, error: Exception) -> None:
-        raise AssertionError(exchange) from error
-
-    def unavailable(self, error: Exception) -> None:
-        raise AssertionError from error
-
-    def model_unavailable(self, book: Book, reason: AlamaError) -> None:
-        raise AssertionError(book) from reason
-
-
 @pytest.fixture
 def built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The folder of the guide, with something in it."""
@@ -63,7 +42,7 @@ def built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def ask(*paths: str, method: str = "GET", **headers: str) -> list[httpx.Response]:
-    application = endpoint.application([], lambda: 0, Noted())
+    application = endpoint.application([], lambda: 0, Silent())
 
     async def exchange() -> list[httpx.Response]:
         transport = httpx.ASGITransport(app=application)
@@ -160,7 +139,7 @@ def test_what_is_no_file_of_the_guide_is_not_found(path: str) -> None:
     scope = {"type": "http", "method": "GET", "path": unquote(f"/docs/guide/{path}")}
 
     async def exchange() -> None:
-        application = endpoint.application([], lambda: 0, Noted())
+        application = endpoint.application([], lambda: 0, Silent())
         await application(scope | {"query_string": b"", "headers": []}, receive, send)
 
     asyncio.run(exchange())
@@ -184,7 +163,7 @@ def test_where_it_was_not_built_a_page_says_how_until_it_is(
 
 
 def test_a_page_that_has_gone_is_not_found_and_a_damaged_one_is_given_as_it_is(built: Path) -> None:
-    application = endpoint.application([], lambda: 0, Noted())
+    application = endpoint.application([], lambda: 0, Silent())
     (built / "index.html").write_bytes(b"<p>\xff</p>")
 
     async def exchange() -> tuple[int, int, int]:
