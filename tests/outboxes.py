@@ -80,13 +80,14 @@ class UnsteadyDatabase(Database):
 
 
 class WatchedOutbox(Outbox):
-    """An outbox that remembers what was settled, and how often."""
+    """An outbox that remembers what was settled, and how often it was asked what for."""
 
     def __init__(self, database: UnsteadyDatabase, log: ActLog) -> None:
         super().__init__(database, log)
         self.database = database
         self.settled: list[Settled] = []
         self.settlements = 0
+        self.looks = 0
 
     def announce(self, *events: Event) -> None:
         """Let things happen, whether or not the database is away for others."""
@@ -114,6 +115,11 @@ class WatchedOutbox(Outbox):
         with self.database.engine.begin() as connection:
             query = select(table.c.event_id).where(table.c.claimed_by.is_not(None))
             return list(connection.execute(query).scalars())
+
+    def due(self, now_us: int) -> Sequence[str]:
+        found = super().due(now_us)
+        self.looks += 1
+        return found
 
     def settle(self, worker: str, settled: Sequence[Settled]) -> Sequence[Endpoint]:
         disabled = super().settle(worker, settled)

@@ -18,8 +18,10 @@ from tests.clocks import HandClock
 from tests.outboxes import BROKEN, OK, Told, WatchedOutbox
 from tests.webhooked import an_event
 
-PACE = Pace(idle_s=0.01, gather_s=0.001, dispatch_s=0.0, away_s=0.01, drain_s=0.2)
-WITHIN_S = 30.0
+PACE = Pace(lease_s=110.0, idle_s=0.01, gather_s=0.001, dispatch_s=0.0, away_s=0.01, drain_s=0.2)
+"""Its leases are the longest that are believed, nearly: what is slow is not to run out of one."""
+
+WITHIN_S = PACE.lease_s / 2
 """Until a test gives up: half a lease, so that what was claimed and forgotten is not forgiven."""
 
 Behaviour = Callable[[], Awaitable[DeliveryResult]]
@@ -33,10 +35,19 @@ def now_us() -> int:
 
 
 class RunningClock(HandClock):
-    """Goes on."""
+    """Goes on until it is stopped, ahead of everybody else's by what a test says."""
+
+    ahead_us = 0
+    _stopped_us: int | None = None
 
     def __call__(self) -> int:
-        return now_us()
+        return (self._stopped_us or now_us()) + self.ahead_us
+
+    def stop(self) -> None:
+        self._stopped_us = now_us()
+
+    def stopwatch_s(self) -> float:
+        return self() / 1_000_000
 
 
 def draw() -> bytes:
@@ -88,7 +99,7 @@ class Receivers:
 
 
 class Setting:
-    """A worker at work, and what a test looks at."""
+    """A worker at work, and what a test looks at. It has no time but that of its clock."""
 
     def __init__(self, receivers: Receivers, outbox: WatchedOutbox, pace: Pace = PACE) -> None:
         self.receivers = receivers
@@ -105,6 +116,11 @@ class Setting:
         async with asyncio.timeout(WITHIN_S):
             while not reached():  # noqa: ASYNC110  nobody tells a test
                 await asyncio.sleep(0.002)
+
+    async def until_it_has_looked(self) -> None:
+        """Wait until whatever is due by now has been found."""
+        looks = self.outbox.looks
+        await self.until(lambda: self.outbox.looks > looks + 2)
 
     @asynccontextmanager
     async def working(self) -> AsyncIterator[None]:
