@@ -18,8 +18,10 @@ from hypothesis import HealthCheck, settings
 from alama.core import model
 from alama.platform.files import packaged
 from alama.platform.terminal.terminal import usable_cores
+from alama.scoring import explain_cli, explaining
 from tests.databases import Postgres, sqlite_url
 from tests.migrated import Repeated
+from tests.patient import SEARCH_S
 from tests.tries import PROFILE
 
 # The same examples at every run, whatever the machine: a red build is red for everyone.
@@ -114,6 +116,15 @@ def packaged_once() -> Iterator[None]:
         for name in ("read_language", "read_jurisdiction"):
             patch.setattr(packaged, name, cache(getattr(packaged, name)))
         patch.setattr(model, "decode", lru_cache(maxsize=16)(model.decode))
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def unhurried() -> Iterator[None]:
+    """Give searches for ways the time they need: what they find is to depend on no machine."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(explaining, "BUDGET_S", SEARCH_S)
+        patch.setattr(explain_cli, "SEARCH_S", SEARCH_S)
         yield
 
 

@@ -18,7 +18,7 @@ from alama.platform.book import USUAL_SCOPES, Book, Mode, Scope
 from tests.databases import through
 from tests.lending import early_key
 from tests.proxy import Proxy
-from tests.server import Server
+from tests.server import PATIENT, Server
 
 WAIT_S_MAX = 30.0
 
@@ -61,6 +61,7 @@ class Service:
         self._proxy = proxy
         seen = database_url if proxy is None else through(database_url, proxy.port)
         self.server = Server(seen, home, workers, ALAMA_LOG="json", **environment)
+        self.server.command = PATIENT
         self._settings = settings.read(self.server.environment | {"ALAMA_DATABASE": database_url})
         self.installed: Installation
 

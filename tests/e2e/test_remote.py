@@ -29,7 +29,7 @@ from tests.databases import sqlite_url
 from tests.e2e.service import COMPACT
 from tests.e2e.walks import Walk
 from tests.ports import HOST
-from tests.server import ALAMA, DEMO, Server, run_command
+from tests.server import ALAMA, DEMO, PATIENT, Server, run_command
 
 PAGE = (Path(__file__).parents[2] / "docs" / "remote.md").read_text("utf-8")
 HOOK = f"http://{HOST}:9/hook"
@@ -92,7 +92,9 @@ class Person:
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     home = tmp_path_factory.mktemp("remote")
-    with Server(sqlite_url(home), home, ALAMA_DEVELOPMENT="yes", COLUMNS="80") as server:
+    server = Server(sqlite_url(home), home, ALAMA_DEVELOPMENT="yes", COLUMNS="80")
+    server.command = PATIENT
+    with server:
         yield server
 
 
