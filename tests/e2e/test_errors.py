@@ -314,7 +314,7 @@ def test_an_unavailable_database_is_told_and_overcome(service: Service) -> None:
         reply = service.score({**COMPACT, "region": MARK}, idempotency_key=key)
         require_problem(reply, 503, "unavailable")
         assert int(reply.headers["retry-after"]) >= 1
-    deadline_s = time.monotonic() + 15
+    deadline_s = time.monotonic() + 60
     while (again := service.score(COMPACT, idempotency_key=key)).status_code == 503:
         assert time.monotonic() < deadline_s
         time.sleep(0.1)
@@ -327,7 +327,7 @@ def told(service: Service, event: str) -> int:
 
 
 def score_until_all_is_told_to_be_well(service: Service) -> None:
-    deadline_s = time.monotonic() + 15
+    deadline_s = time.monotonic() + 60
     while told(service, "database_unavailable") != told(service, "database_recovered"):
         assert time.monotonic() < deadline_s
         service.score()
@@ -376,8 +376,12 @@ def slow_service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
 
 @pytest.mark.xdist_group("service-sqlite")
 def test_a_key_over_its_rate_is_told_when_to_come_back(slow_service: Service) -> None:
-    key, other = slow_service.key(), slow_service.key()
-    first, second, third = [slow_service.score(key=key) for _ in range(3)]
+    while True:
+        key, other = slow_service.key(), slow_service.key()
+        began_s = time.monotonic()
+        first, second, third = [slow_service.score(key=key) for _ in range(3)]
+        if time.monotonic() - began_s < 1.0:  # after that a key may ask once more
+            break
     assert first.headers["ratelimit-policy"] == '"key";q=2;w=2'
     assert first.headers["ratelimit"] == '"key";r=1;t=1'
     assert second.headers["ratelimit"] == '"key";r=0;t=2'

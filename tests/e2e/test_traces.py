@@ -120,7 +120,7 @@ def test_the_line_of_a_request_names_its_trace_and_other_lines_none(traced: Trac
     trace_id = "1af7651916cd43dd8448eb211c80319c"
     traced.send("GET", "/v1/scores", trace_id)
     traced.trace(trace_id, 1)
-    time.sleep(0.3)  # lines of requests are written late
+    traced.collector.wait(lambda _: bool(traced.lines(trace_id)))  # they are written late
     (line,) = traced.lines(trace_id)
     assert (line["event"], line["route"], line["trace_id"]) == ("request", "/v1/scores", trace_id)
     probes = [one for one in traced.service.server.output().splitlines() if "/v1/health" in one]
@@ -228,7 +228,7 @@ def test_a_collector_that_is_away_costs_one_line_and_no_request(tmp_path: Path) 
         time.sleep(0.5)  # some exports fail meanwhile, one a tenth of a second
         assert service.server.output().count('"logger":"opentelemetry') == 1
         with Collector(port=port) as collector:
-            deadline_s = time.monotonic() + 15
+            deadline_s = time.monotonic() + 60
             while "traces_recovered" not in service.server.output():
                 service.score()
                 assert time.monotonic() < deadline_s, service.server.output()
@@ -237,27 +237,27 @@ def test_a_collector_that_is_away_costs_one_line_and_no_request(tmp_path: Path) 
         began_s = time.monotonic()
         service.score()
         assert service.server.stop() == 0
-        assert time.monotonic() - began_s < 5.0
+        assert time.monotonic() - began_s < 30.0
         assert '"event":"stop_timed_out"' not in service.server.output()
         assert "Traceback" not in service.server.output()
 
 
 @pytest.mark.long
 def test_a_collector_that_hangs_keeps_no_stop_waiting(tmp_path: Path) -> None:
-    with Collector(after_s=20.0) as collector:
+    with Collector(after_s=60.0) as collector:
         unstarted = Service(
             sqlite_url(tmp_path), tmp_path, 1, None, **QUICK, **collector.environment
         )
         with unstarted.running() as service:
             assert service.score().status_code == 200
-            deadline_s = time.monotonic() + 10
+            deadline_s = time.monotonic() + 60
             while not collector.batches:
                 assert time.monotonic() < deadline_s
                 time.sleep(0.02)
             service.score()
             began_s = time.monotonic()
             assert service.server.stop() == 0
-            assert time.monotonic() - began_s < 5.0
+            assert time.monotonic() - began_s < 30.0
             assert '"event":"stop_timed_out"' not in service.server.output()
 
 
@@ -279,7 +279,7 @@ def test_a_worker_by_itself_tells_what_it_did_just_before_a_stop(tmp_path: Path)
         with worker(tmp_path, stdin=subprocess.DEVNULL, **environment) as process:
             assert receivers.wait_for(lambda: receivers.arrived > 0, 15.0)
             process.send_signal(signal.SIGTERM)
-            assert process.wait(10) == 0
+            assert process.wait(60) == 0
         (span,) = collector.told()
     assert (span.name, span.kind, span.failed) == ("webhook attempt", "CLIENT", False)
     assert MARK.encode() not in span.raw
@@ -338,7 +338,7 @@ def test_without_a_collector_nothing_of_it_is_loaded(tmp_path: Path) -> None:
         env=bare(tmp_path),
         capture_output=True,
         check=True,
-        timeout=60,
+        timeout=180,
     )
     assert done.stdout.splitlines() == [b"[]"] * len(UNWANTED)
 
@@ -359,7 +359,7 @@ def test_without_the_libraries_a_start_says_what_to_install(tmp_path: Path) -> N
             capture_output=True,
             text=True,
             check=False,
-            timeout=60,
+            timeout=180,
         )
         assert done.returncode == 2
         assert "alama[traces]" in done.stderr

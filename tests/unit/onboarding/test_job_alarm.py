@@ -21,7 +21,7 @@ from alama.platform.database import database
 from alama.platform.telemetry.log import log_on_stderr
 from alama.webhooks.telemetry import DeliveryWatch
 
-WITHIN_S = 15.0
+WITHIN_S = 60.0
 LOOK_S = 0.01
 SOME_LOOKS_S = 0.3
 

@@ -20,7 +20,7 @@ from alama.onboarding.store import Stores
 from alama.platform import clock, settings
 from alama.platform.errors import MasterKeyMissing, StoreUnavailable
 
-WITHIN_S = 10.0
+WITHIN_S = 60.0
 
 
 class Watch:

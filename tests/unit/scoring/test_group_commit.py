@@ -39,7 +39,7 @@ class FaultyScores:
 
     def commit(self, entries: Sequence[Entry]) -> Sequence[Earlier | None]:
         self.begun.set()
-        assert self.going.wait(10)
+        assert self.going.wait(60)
         self.groups.append(len(entries))
         self.threads.append(threading.current_thread().name)
         if self.error is not None:
@@ -199,7 +199,7 @@ def test_the_end_does_not_wait_for_a_store_that_hangs() -> None:
         scores.hold()
         told = ledger.append(an_entry())
         await begun(scores)
-        await asyncio.wait_for(ledger.close(), 5)
+        await asyncio.wait_for(ledger.close(), 60)
         scores.release()
         await asyncio.to_thread(ledger._thread.join, 10)
         return (await outcomes([told]))[0]
@@ -248,7 +248,7 @@ def test_a_watcher_that_breaks_keeps_nobody_waiting() -> None:
         await ledger.close()
         return told
 
-    assert asyncio.run(asyncio.wait_for(life(), 10)) == [None] * 3
+    assert asyncio.run(asyncio.wait_for(life(), 60)) == [None] * 3
 
 
 def test_a_free_store_is_written_by_the_loop_and_a_busy_one_by_the_thread() -> None:

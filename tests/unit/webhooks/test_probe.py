@@ -91,4 +91,4 @@ def test_who_never_shakes_hands_is_left_in_time() -> None:
         began_s = time.monotonic()
         url = f"https://{NAME}:{trap.port}/in"
         assert asyncio.run(probe(url, REACH, here, timeout_s=0.2)) is SendError.TIMEOUT
-        assert time.monotonic() - began_s < 10
+        assert time.monotonic() - began_s < 60

@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 import gzip
 import threading
-import time
 import tracemalloc
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import cache
+from itertools import count
 
 import pytest
 from hypothesis import given
@@ -39,7 +39,7 @@ BODY = b'{"type":"webhook.test"}'
 HEADERS = courier.signature_headers("evt_1", BODY, [b"secret"], NOW_US // 1_000_000)
 NAME = "receiver.example"
 LENDER = "demo"
-TIMEOUT_S = 5.0  # far from the second that a body has, also where the machine is busy
+TIMEOUT_S = 60.0  # far from the second that a body has, also where the machine is busy
 MIB = 1024 * 1024
 
 HEAD = b"HTTP/1.1 200 OK\r\n"
@@ -105,22 +105,23 @@ def test_connections_are_used_again_and_cookies_are_not() -> None:
 
 
 def test_many_slow_receivers_are_waited_for_at_the_same_time() -> None:
-    async def slow(writer: asyncio.StreamWriter) -> None:
-        await asyncio.sleep(0.3)
-        writer.write(OK_AND_CLOSE)
-        writer.close()
+    async def scenario() -> None:
+        came, all_have_come = count(1), asyncio.Event()
 
-    async def scenario() -> float:
+        async def slow(writer: asyncio.StreamWriter) -> None:
+            if next(came) == 150:
+                all_have_come.set()
+            await all_have_come.wait()
+            writer.write(OK_AND_CLOSE)
+            writer.close()
+
         async with receiving(slow) as receiver, sender() as sending:
-            began_s = time.monotonic()
             results = await asyncio.gather(
                 *(sending.send(receiver.url(), HEADERS, BODY, LENDER) for _ in range(150))
             )
-            took_s = time.monotonic() - began_s
         assert {result.status for result in results} == {200}
-        return took_s
 
-    assert asyncio.run(scenario()) < 15.0  # one after another it would be 45 seconds
+    asyncio.run(scenario())
 
 
 @pytest.mark.parametrize("status", [200, 201, 299, 304, 400, 404, 410, 429, 500, 503, 599])
@@ -196,8 +197,10 @@ def test_an_answer_that_does_not_come_is_not_waited_for(never: Answer) -> None:
     assert 290 <= result.took_ms < 0.8 * TIMEOUT_S * 1_000
 
 
-def test_the_timeout_is_for_head_and_body_together() -> None:
-    assert result_of(dripping(CHUNKED, b"1\r\na\r\n", 0.02), timeout_s=0.3).took_ms < 1_000
+def test_the_timeout_is_for_head_and_body_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(names, "BODY_TIMEOUT_S", TIMEOUT_S)
+    result = result_of(dripping(CHUNKED, b"1\r\na\r\n", 0.02), timeout_s=0.3)
+    assert result.took_ms < 0.8 * TIMEOUT_S * 1_000
 
 
 def test_a_connection_that_nobody_takes_is_not_waited_for() -> None:
@@ -214,7 +217,7 @@ def test_a_name_server_that_does_not_answer_holds_up_nobody_else() -> None:
 
     def lookup(name: str) -> list[str]:
         if name != NAME:
-            answers.wait(10)
+            answers.wait(60)
         return [HOST]
 
     async def scenario() -> None:
@@ -230,7 +233,7 @@ def test_a_name_server_that_does_not_answer_holds_up_nobody_else() -> None:
             assert (await sending.send(receiver.url(NAME), HEADERS, BODY, "other")).status == 200
             one_more = await sending.send(receiver.url(NAME), HEADERS, BODY, LENDER)
             assert one_more.error is SendError.NAMES_BUSY
-            assert await asyncio.wait_for(asyncio.to_thread(lambda: 1), 5) == 1
+            assert await asyncio.wait_for(asyncio.to_thread(lambda: 1), 60) == 1
             assert not any(task.done() for task in stuck)
             answers.set()
             assert {(await task).status for task in stuck} == {200}

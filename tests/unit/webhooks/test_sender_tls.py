@@ -29,7 +29,7 @@ def authority(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Authority:
     return authority
 
 
-async def sent(receiver: Receiver, timeout_s: float = 5.0) -> DeliveryResult:
+async def sent(receiver: Receiver, timeout_s: float = 60.0) -> DeliveryResult:
     sending = Sender(REACH, lambda: 0, lambda _: [HOST], timeout_s)
     try:
         return await sending.send(receiver.url(NAME, "https"), {}, BODY, "demo")

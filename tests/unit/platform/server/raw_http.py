@@ -6,7 +6,7 @@ import asyncio
 import socket
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from typing import Any, cast
@@ -17,10 +17,10 @@ from alama.platform.server import processes
 from alama.platform.server.connections import Connections, Limits
 from tests.ports import HOST
 
-WAIT_S = 15.0
+WAIT_S = 120.0
 
-QUICK = Limits(head_s=0.3, body_s=0.3, reply_s=0.3, sweep_s=0.05)
-"""Of those that a test waits for."""
+QUICK = Limits(head_s=1.0, body_s=1.0, reply_s=1.0, sweep_s=0.05)
+"""Of those that a test waits for: more than a caller needs who is not slow, on any machine."""
 
 PATIENT = QUICK._replace(head_s=30.0, body_s=30.0, reply_s=30.0)
 
@@ -50,11 +50,13 @@ class Noted:
 
 
 class Spoken:
-    """What is served, and what it was told."""
+    """What is served, and what it was told. Who asks for /held is answered when all may go on."""
 
     def __init__(self, port: int, noted: Noted) -> None:
         self.port = port
         self.noted = noted
+        self.held = 0
+        self.go_on = threading.Event()
 
     def connect(self) -> socket.socket:
         return socket.create_connection((HOST, self.port), timeout=WAIT_S)
@@ -66,6 +68,13 @@ class Spoken:
                 caller.sendall(part)
                 time.sleep(0.02)
             return rest(caller)
+
+
+def until(reached: Callable[[], bool]) -> None:
+    deadline_s = time.monotonic() + WAIT_S
+    while not reached():
+        assert time.monotonic() < deadline_s
+        time.sleep(0.02)
 
 
 def rest(caller: socket.socket) -> bytes:
@@ -81,7 +90,7 @@ def rest(caller: socket.socket) -> bytes:
 async def echo(scope: Any, receive: Any, send: Any) -> None:
     """Answer with the headers and the body of a request; /slow takes a moment, /large is large."""
     if scope["path"] == "/slow":
-        await asyncio.sleep(0.5)
+        await asyncio.sleep(QUICK.head_s + 0.5)
     body, more = b"", scope["path"] != "/unread"
     while more:
         message = await receive()
@@ -96,12 +105,16 @@ async def echo(scope: Any, receive: Any, send: Any) -> None:
     await send({"type": "http.response.body", "body": said})
 
 
-async def _application(noted: Noted, scope: Any, receive: Any, send: Any) -> None:
+async def _application(served: Spoken, scope: Any, receive: Any, send: Any) -> None:
     if scope["type"] != "lifespan":
+        if scope["path"] == "/held":
+            served.held += 1
+            while not served.go_on.is_set():  # noqa: ASYNC110  it is set in another thread
+                await asyncio.sleep(0.01)
         await echo(scope, receive, send)
         return
     await receive()
-    scope["state"] |= {"watch": noted, "clock": lambda: time.time_ns() // 1_000}
+    scope["state"] |= {"watch": served.noted, "clock": lambda: time.time_ns() // 1_000}
     await send({"type": "lifespan.startup.complete"})
     await receive()
     await send({"type": "lifespan.shutdown.complete"})
@@ -112,24 +125,24 @@ def spoken(
     limits: Limits = QUICK, descriptors: int | None = None, keep_alive_s: int = 75
 ) -> Iterator[Spoken]:
     """Serve `echo` as the service is served."""
-    noted = Noted()
     config = processes.configuration(1, 2)
     config.http = cast(
         "type[asyncio.Protocol]", processes.Protocols(Connections(limits, descriptors))
     )
     config.timeout_keep_alive = keep_alive_s
-    config.app, config.factory = cast("Any", partial(_application, noted)), False
-    server = uvicorn.Server(config)
     with socket.create_server((HOST, 0)) as listener:
-        port = listener.getsockname()[1]
+        served = Spoken(listener.getsockname()[1], Noted())
+        config.app, config.factory = cast("Any", partial(_application, served)), False
+        server = uvicorn.Server(config)
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
         thread.start()
         deadline_s = time.monotonic() + WAIT_S
         while not server.started and time.monotonic() < deadline_s:
             time.sleep(0.01)
         try:
-            yield Spoken(port, noted)
+            yield served
         finally:
+            served.go_on.set()
             server.should_exit = True
             thread.join()
 

@@ -259,7 +259,7 @@ def test_a_head_gains_no_time_by_coming_slowly(quick: Spoken) -> None:
         said = b""
         caller.settimeout(0.05)
         while not said:
-            assert time.monotonic() - began_s < 10
+            assert time.monotonic() - began_s < 60
             try:
                 caller.sendall(b"A: b\r\n")
                 said = caller.recv(65_536)
@@ -280,7 +280,7 @@ def test_empty_lines_between_requests_gain_no_time() -> None:
     with spoken(QUICK, keep_alive_s=1) as served, served.connect() as caller:
         caller.sendall(GET + b"\r\n")
         assert statuses(caller.recv(65_536)) == [200]
-        deadline_s = time.monotonic() + 15
+        deadline_s = time.monotonic() + 60
         caller.settimeout(0.1)
         is_open = True
         while is_open:
@@ -310,13 +310,13 @@ def test_a_body_that_does_not_come_is_ended(quick: Spoken) -> None:
 
 def test_a_body_that_comes_steadily_has_the_time_it_takes() -> None:
     with (
-        spoken(QUICK._replace(body_bytes_s=1_000)) as served,
+        spoken(QUICK._replace(body_s=0.3, body_bytes_s=1_000)) as served,
         served.connect() as caller,
     ):
-        caller.sendall(POST + CLOSE + b"Content-Length: 10000\r\n\r\n")
-        for _ in range(10):
-            caller.sendall(b"a" * 1_000)
+        caller.sendall(POST + CLOSE + b"Content-Length: 10000\r\n\r\n" + b"a" * 1_000)
+        for _ in range(9):
             time.sleep(0.1)
+            caller.sendall(b"a" * 1_000)
         assert statuses(rest(caller)) == [200]
 
 
@@ -329,10 +329,10 @@ def test_the_rest_of_a_body_that_was_answered_gains_no_time(quick: Spoken) -> No
 def test_a_caller_that_does_not_read_is_dropped(quick: Spoken) -> None:
     with socket.socket() as caller:
         caller.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4_096)
-        caller.settimeout(10)
+        caller.settimeout(60)
         caller.connect(("127.0.0.1", quick.port))
         caller.sendall(b"GET /large HTTP/1.1\r\nHost: x\r\n\r\n")
-        deadline_s = time.monotonic() + 10
+        deadline_s = time.monotonic() + 60
         while "reply" not in quick.noted.reasons:
             assert time.monotonic() < deadline_s
             time.sleep(0.05)

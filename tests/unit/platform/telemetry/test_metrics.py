@@ -48,7 +48,7 @@ def shown(registry: CollectorRegistry) -> list[str]:
 
 
 def asked(port: int) -> list[str]:
-    with urllib.request.urlopen(f"http://{HOST}:{port}/metrics", timeout=5) as reply:
+    with urllib.request.urlopen(f"http://{HOST}:{port}/metrics", timeout=60) as reply:
         return reply.read().decode().splitlines()  # type: ignore[no-any-return]
 
 
