@@ -71,7 +71,7 @@ class Collector:
         """Give every span so far."""
         return tuple(self._told)
 
-    def wait(self, enough: Callable[[Sequence[Told]], bool], seconds: float = 15.0) -> None:
+    def wait(self, enough: Callable[[Sequence[Told]], bool], seconds: float = 60.0) -> None:
         """Wait until it has been told enough."""
         until_s = time.monotonic() + seconds
         while not enough(self.told()):

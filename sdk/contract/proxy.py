@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
 HOST = "127.0.0.1"
-UPSTREAM_S_MAX = 30.0
+UPSTREAM_S_MAX = 120.0
 POLL_S = 0.01
 REQUEST_ID = "req_0000000000000000000000000000"
 

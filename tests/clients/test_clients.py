@@ -83,6 +83,7 @@ def require_the_same(server: Server, key: str, found: str) -> None:
         params=asked,
         headers=headers,
         trust_env=False,
+        timeout=60,
     )
     score = answer.raise_for_status().json()
     at = datetime.fromisoformat(told.pop("stored_at"))

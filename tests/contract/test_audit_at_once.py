@@ -81,7 +81,7 @@ def going_on(work: Callable[[], None]) -> Iterator[None]:
             yield
         finally:
             over.set()
-            future.result(30)
+            future.result(120)
 
 
 def test_nothing_is_wrong_while_scores_are_given_and_deleted(

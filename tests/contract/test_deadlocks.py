@@ -40,7 +40,7 @@ def test_of_two_who_wait_for_each_other_one_begins_anew(house: House, elsewhere:
                 for place, name in enumerate(names):
                     cursor.execute("SELECT 1 FROM facts WHERE name = %s FOR UPDATE", (name,))
                     if place == 0:
-                        both_hold.wait(10)
+                        both_hold.wait(60)
         except Clash:
             return False
         return True

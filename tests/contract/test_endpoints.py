@@ -99,7 +99,7 @@ def test_of_those_who_add_the_last_one_at_once_one_does(hooks: Hooks, address: s
         try:
             there = Hooks(other)
             endpoint = an_endpoint(there.vault)
-            together.wait(10)
+            together.wait(60)
             there.endpoints.add(endpoint)
         except TooManyEndpoints:
             return False

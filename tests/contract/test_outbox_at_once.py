@@ -47,7 +47,7 @@ def together(count: int, work: Callable[[int], None]) -> Iterator[list[Future[No
     start = threading.Barrier(count)
 
     def begin(number: int) -> None:
-        start.wait(10)
+        start.wait(60)
         work(number)
 
     with ThreadPoolExecutor(count) as pool:
@@ -217,7 +217,7 @@ def test_whoever_removes_an_endpoint_waits_for_deliveries_that_are_being_made(
     monkeypatch.setattr(dispatching, "deliver_new", while_it_is_removed)
     with ThreadPoolExecutor(1) as pool:
         hooks.outbox.dispatch(LATER_US, 5)
-        removing[0].result(10)
+        removing[0].result(60)
     other.database.close()
     assert list(deliveries(database)) == [(endpoint.id, happened.id)]
     assert hooks.outbox.endpoints().known == []
@@ -251,7 +251,7 @@ def test_nobody_forgets_an_event_that_is_being_sent_again(
             assert hooks.outbox.carry_on(NOON_US, 5) == 1
         else:
             assert hooks.events.send_to(DEMO, happened.id, [endpoint.id], NOON_US) == 1
-        forgotten = forgetting[0].result(10)
+        forgotten = forgetting[0].result(60)
     other.database.close()
     # SQLite has them forget afterwards, with the delivery; PostgreSQL leaves it to the next time.
     assert forgotten.undelivered == forgotten.events

@@ -277,14 +277,14 @@ def test_a_hold_that_is_placed_while_scores_go_is_heard(
         connection: Connection, condition: ColumnElement[bool]
     ) -> list[LockedKey]:
         find_out.set()
-        assert go_on.wait(10)
+        assert go_on.wait(60)
         return lock_keys(connection, condition)
 
     monkeypatch.setattr(retention, "lock_keys", wait_for_the_hold)
     gone: list[int] = []
     deleting = threading.Thread(target=lambda: gone.extend(run(house)))
     deleting.start()
-    assert find_out.wait(10)
+    assert find_out.wait(60)
     another_process.applicants.hold(DEMO, "A-1", "complaint 7")
     go_on.set()
     deleting.join()

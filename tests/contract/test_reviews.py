@@ -236,7 +236,7 @@ def test_of_two_officers_at_once_one_stands_and_the_other_is_told(
         begin = threading.Barrier(2)
 
         def decide(place: int, about: str = request_id, begun: threading.Barrier = begin) -> bool:
-            begun.wait(10)
+            begun.wait(60)
             try:
                 houses[place].reviews.review(DEMO, about, OTHERWISE[place])
             except AlreadyReviewed:

@@ -20,7 +20,7 @@ from tests.lending import early_key
 from tests.proxy import Proxy
 from tests.server import PATIENT, Server
 
-WAIT_S_MAX = 30.0
+WAIT_S_MAX = 120.0
 
 COMPACT: dict[str, Any] = {
     "mobile_money_months": 24,

@@ -107,7 +107,7 @@ def test_every_request_of_a_collection_gets_what_it_expects(service: Service, re
     def filled(text: str) -> str:
         return VARIABLE.sub(lambda found: variables[found[1]], text)
 
-    with httpx.Client(trust_env=False, timeout=30.0) as client:
+    with httpx.Client(trust_env=False, timeout=120.0) as client:
         for one in requests:
             headers = httpx.Headers({"authorization": filled("Bearer {{key}}")} | one.headers)
             if one.body is not None:  # Bruno says so by itself

@@ -21,7 +21,7 @@ from tests.e2e.service import COMPACT, FULL, Service
 from tests.lending import open_live
 
 APPLICANTS = 120
-LOGGED_S_MAX = 10.0
+LOGGED_S_MAX = 60.0
 PROMISED = (
     *("score", "tier", "default_probability", "decision"),
     *("recommended_limit", "recommended_term_days", "recommended_apr"),

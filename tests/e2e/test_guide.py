@@ -94,7 +94,7 @@ def test_every_link_of_every_page_leads_somewhere(server: Server, site: Path) ->
     seen: dict[str, Page] = {}
     wanted: dict[str, str] = {start: "the front"}
     unseen = [start]
-    with httpx.Client(trust_env=False) as client:
+    with httpx.Client(trust_env=False, timeout=60) as client:
         while unseen:
             url = unseen.pop()
             reply = client.get(url)

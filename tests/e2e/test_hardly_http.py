@@ -32,7 +32,7 @@ HARDLY_HTTP = {
 def test_what_is_hardly_http_breaks_nothing(service: Service, subtests: pytest.Subtests) -> None:
     for name, head in HARDLY_HTTP.items():
         with subtests.test(name):
-            with socket.create_connection((HOST, service.server.port), timeout=5) as connection:
+            with socket.create_connection((HOST, service.server.port), timeout=60) as connection:
                 connection.sendall(head)
                 with suppress(OSError):  # it may have been closed by now
                     connection.shutdown(socket.SHUT_WR)

@@ -66,7 +66,10 @@ class Installation(NamedTuple):
 
     def _ready(self) -> bool:
         try:
-            return httpx.get(f"{self.url}/readyz", trust_env=False).status_code == httpx.codes.OK
+            return (
+                httpx.get(f"{self.url}/readyz", trust_env=False, timeout=60).status_code
+                == httpx.codes.OK
+            )
         except httpx.TransportError:
             return False
 
@@ -126,7 +129,7 @@ def test_it_scores_on_postgresql_and_after_a_restart_everything_is_there(
     score = f"{installation.url}/v1/score"
 
     with installation.start() as container:
-        first = httpx.post(score, headers=headers, content=sample_application())
+        first = httpx.post(score, headers=headers, content=sample_application(), timeout=60)
         assert first.status_code == httpx.codes.OK, first.text
         _require_no_rights(container.pid, installation.image.config.user)
         assert installation.healthy()
@@ -138,11 +141,11 @@ def test_it_scores_on_postgresql_and_after_a_restart_everything_is_there(
         examined = json.loads(installation.alama("doctor", "--json"))
         assert examined["summary"]["broken"] == 0
         assert examined["summary"]["ok"] > 20
-        replayed = httpx.post(score, headers=headers, content=sample_application())
+        replayed = httpx.post(score, headers=headers, content=sample_application(), timeout=60)
         assert "idempotent-replayed" in replayed.headers
         assert replayed.content == first.content
         one = f"{installation.url}/v1/scores/{first.json()['request_id']}"
-        kept = httpx.get(one, headers=headers)
+        kept = httpx.get(one, headers=headers, timeout=60)
         assert kept.status_code == httpx.codes.OK, kept.text
         assert kept.json()["score"] == first.json()["score"]
         assert container.stop(STOP_S_MAX) == 0

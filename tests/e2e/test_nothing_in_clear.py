@@ -54,6 +54,7 @@ def ask(server: Server, key: str, body: dict[str, object], **headers: str) -> ht
         headers={"Authorization": f"Bearer {key}", "Content-Type": "application/json", **headers},
         content=json.dumps(body).encode(),
         trust_env=False,
+        timeout=60,
     )
 
 
@@ -61,12 +62,14 @@ def review(server: Server, key: str, request_id: str) -> httpx.Response:
     said = {"decision": "DECLINED", "reason": "other", "name": "W. Mutua", "note": NOTE}
     headers = {"Authorization": f"Bearer {key}"}
     path = f"{server.url}/v1/scores/{request_id}/review"
-    return httpx.post(path, headers=headers, json=said, trust_env=False)
+    return httpx.post(path, headers=headers, json=said, trust_env=False, timeout=60)
 
 
 def read(server: Server, key: str, request_id: str) -> httpx.Response:
     headers = {"Authorization": f"Bearer {key}"}
-    return httpx.get(f"{server.url}/v1/scores/{request_id}", headers=headers, trust_env=False)
+    return httpx.get(
+        f"{server.url}/v1/scores/{request_id}", headers=headers, trust_env=False, timeout=60
+    )
 
 
 def score_all_ways(server: Server) -> list[str]:

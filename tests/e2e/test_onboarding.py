@@ -53,7 +53,7 @@ class Pilot:
                 base_url=service.server.url,
                 headers={"Authorization": f"Bearer {key}"},
                 trust_env=False,
-                timeout=60,
+                timeout=180,
             )
             for key in keys
         ]

@@ -89,6 +89,7 @@ def test_a_history_full_of_faults_becomes_a_live_key_and_a_live_score(
             json=COMPACT,
             headers={"Authorization": f"Bearer {key}"},
             trust_env=False,
+            timeout=60,
         )
         assert reply.status_code == httpx.codes.OK, reply.text
         assert reply.json()["model"] == model_id

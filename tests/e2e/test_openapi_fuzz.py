@@ -45,7 +45,10 @@ def test_schemathesis_finds_nothing(tmp_path: Path) -> None:
         if found:
             server_says = f"The server (exit code {server.exit_code}):\n{server.output()[-4000:]}"
             pytest.fail(f"{found}\n{server_says}", pytrace=False)
-        assert httpx.get(f"{server.url}/v1/health", trust_env=False).status_code == httpx.codes.OK
+        assert (
+            httpx.get(f"{server.url}/v1/health", trust_env=False, timeout=60).status_code
+            == httpx.codes.OK
+        )
 
 
 def a_key(server: Server) -> str:
@@ -62,6 +65,7 @@ def an_endpoint(server: Server, key: str) -> str:
         json={"url": "https://hooks.example.com/alama"},
         headers={"Authorization": f"Bearer {key}"},
         trust_env=False,
+        timeout=60,
     )
     named: str = answer.raise_for_status().json()["id"]
     return named
@@ -75,6 +79,7 @@ def an_applicant(server: Server, key: str) -> str:
         json=COMPACT | {"applicant_ref": reference},
         headers={"Authorization": f"Bearer {key}"},
         trust_env=False,
+        timeout=60,
     )
     answer.raise_for_status()
     return reference

@@ -38,14 +38,14 @@ def test_the_pages_do_over_http_what_they_say(tmp_path: Path) -> None:
         key = server.key()
         named = COMPACT | {"applicant_ref": "customer-7f3a"}
         credentials = {"authorization": f"Bearer {key}"}
-        scored = httpx.post(f"{server.url}/v1/score", json=named, headers=credentials)
+        scored = httpx.post(f"{server.url}/v1/score", json=named, headers=credentials, timeout=60)
         assert scored.status_code == 200
         for page, steps in (("data-protection.md", 2), ("keys.md", 1)):
             walk = Walk(over_http(page), UNSTABLE)
             assert len(walk.steps) == steps
             walk.go(tmp_path, server.environment, server.url)
         gone = httpx.get(
-            f"{server.url}/v1/scores/{scored.json()['request_id']}", headers=credentials
+            f"{server.url}/v1/scores/{scored.json()['request_id']}", headers=credentials, timeout=60
         )
         assert (gone.status_code, json.loads(gone.content)["code"]) == (410, "erased")
 

@@ -92,5 +92,5 @@ def test_the_way_to_postgresql_works(tmp_path: Path, postgres: Postgres) -> None
             run(command, tmp_path, **home)
         assert serve[:2] == ["alama", "serve"]
         with Server(url, tmp_path, workers=int(serve[-1])) as server:
-            answer = httpx.get(f"{server.url}/v1/health")
+            answer = httpx.get(f"{server.url}/v1/health", timeout=60)
     assert answer.status_code == httpx.codes.OK

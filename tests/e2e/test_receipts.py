@@ -138,7 +138,9 @@ def test_scores_that_were_kept_together_each_have_a_receipt(service: Service) ->
         return request_id
 
     async def ask_at_once() -> list[str]:
-        async with httpx.AsyncClient(base_url=service.server.url, trust_env=False) as client:
+        async with httpx.AsyncClient(
+            base_url=service.server.url, trust_env=False, timeout=60
+        ) as client:
             return await asyncio.gather(*(ask(client, months) for months in range(AT_ONCE)))
 
     given = asyncio.run(ask_at_once())

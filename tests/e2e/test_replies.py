@@ -97,7 +97,7 @@ def test_what_is_for_operators_has_no_second_path(service: Service) -> None:
         "/livez%00",
         "/LIVEZ",
     ):
-        with socket.create_connection((HOST, service.server.port), timeout=20) as caller:
+        with socket.create_connection((HOST, service.server.port), timeout=60) as caller:
             caller.sendall(f"GET {path} HTTP/1.0\r\n\r\n".encode())
             assert caller.recv(100).startswith(b"HTTP/1.1 404"), path
 

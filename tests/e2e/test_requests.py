@@ -260,7 +260,7 @@ def posted(service: Service, body: bytes, *, chunked: bool = False) -> bytes:
 
 def replies_to(service: Service, packets: list[bytes], count: int) -> list[dict[str, object]]:
     """Send packets with a pause between them; the bodies of so many good replies."""
-    with socket.create_connection((HOST, service.server.port), timeout=10) as connection:
+    with socket.create_connection((HOST, service.server.port), timeout=60) as connection:
         for packet in packets:
             connection.sendall(packet)
             time.sleep(0.05)

@@ -27,7 +27,7 @@ from tests.databases import sqlite_url
 from tests.ports import HOST, free_port
 from tests.server import Server
 
-TIMEOUT_S = 15.0
+TIMEOUT_S = 60.0
 SENT = "Zq7caller"
 """Marks everything that the test sends where a value could be logged."""
 
@@ -231,7 +231,7 @@ def test_a_request_that_never_ends_does_not_stop_the_stop(tmp_path: Path, worker
         time.sleep(0.3)
         started_s = time.monotonic()
         assert server.stop() == 0
-        assert time.monotonic() - started_s < 4
+        assert time.monotonic() - started_s < 20
 
 
 @pytest.mark.long

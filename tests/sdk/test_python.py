@@ -202,7 +202,7 @@ def test_the_examples_of_the_readme_run(
     assert re.search(r"^1 monthly_inflow cannot be sent as JSON$", said, re.MULTILINE)
     asyncio.run(left["main"]())
     headers, body = fake.webhook("score.created", **SCORE_CREATED)
-    with receiving(left) as url, httpx.Client(trust_env=False) as sender:
+    with receiving(left) as url, httpx.Client(trust_env=False, timeout=60) as sender:
         assert sender.post(url, content=body, headers=headers).status_code == 204
         assert sender.post(url, content=body + b" ", headers=headers).status_code == 400
     assert f"{headers['webhook-id']} req_1\n" in capsys.readouterr().out

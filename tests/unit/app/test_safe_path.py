@@ -95,7 +95,7 @@ def test_the_service_its_workers_and_the_one_beside_them_import_nothing_from_the
             start_new_session=True,
         )
     try:
-        deadline_s = time.monotonic() + 40
+        deadline_s = time.monotonic() + 120
         while not all(
             output.read_text("utf-8").count(f'"{event}"') >= count
             for event, count in (("worker_started", 2), ("deliveries_started", 1))
@@ -105,7 +105,7 @@ def test_the_service_its_workers_and_the_one_beside_them_import_nothing_from_the
             assert time.monotonic() < deadline_s, output.read_text("utf-8")
             time.sleep(0.1)
         process.terminate()
-        assert process.wait(30) == 0
+        assert process.wait(120) == 0
     finally:
         if process.poll() is None:
             os.killpg(process.pid, signal.SIGKILL)
@@ -161,7 +161,7 @@ def test_processes_that_train_import_nothing_from_there_and_have_no_master_key(
         try:
             assert process.stderr is not None
             said = process.stderr.read()
-            assert process.wait(60) == 0, said
+            assert process.wait(120) == 0, said
         finally:
             with suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)

@@ -31,7 +31,7 @@ def serve(home: Path, *options: str, **environment: str) -> subprocess.Completed
         env=foreign | {"ALAMA_HOME": str(home)} | environment,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=180,
         check=False,
     )
 

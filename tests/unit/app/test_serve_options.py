@@ -71,7 +71,7 @@ def test_a_trial_without_the_lender_demo_names_the_command_that_adds_it(
         [sys.executable, "-m", "alama", "serve", "--try", "--port", "0"],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=180,
         check=False,
     )
     assert done.returncode == EXIT_MISTAKE

@@ -99,7 +99,7 @@ def test_a_process_that_does_jobs_takes_none_without_the_master_key(
 def test_it_shows_metrics_and_ends_when_asked(tmp_path: Path) -> None:
     port = free_port()
     with worker(tmp_path, stdin=subprocess.DEVNULL, ALAMA_METRICS_PORT=str(port)) as alone:
-        with urllib.request.urlopen(f"http://{HOST}:{port}/metrics", timeout=5) as reply:
+        with urllib.request.urlopen(f"http://{HOST}:{port}/metrics", timeout=60) as reply:
             shown = reply.read().decode()
         alone.send_signal(signal.SIGTERM)
         _, said = alone.communicate()

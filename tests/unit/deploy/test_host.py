@@ -146,7 +146,7 @@ def test_nginx_answers_429_to_an_address_that_sends_too_much(tmp_path: Path) -> 
 
 def status(port: int) -> int:
     for _ in range(100):
-        connection = HTTPConnection("127.0.0.1", port, timeout=10)
+        connection = HTTPConnection("127.0.0.1", port, timeout=60)
         try:
             connection.request("GET", "/v1/scores?after=somebody")
             return connection.getresponse().status

@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 from tests.ports import HOST
 from tests.receivers import Receivers
 
-WITHIN_S = 30.0
+WITHIN_S = 60.0
 STALLED = b"POST /stall HTTP/1.1\r\nwebhook-id: evt_1\r\ncontent-length: 0\r\n\r\n"
 
 

@@ -187,7 +187,7 @@ def test_the_plan_says_who_has_to_stop_first(
             f"  {__version__} with schema {THIS} from 127.0.0.1 (1 session)",
         ]
         older.close()
-        wait_until(lambda: "None is connected" in plan_said(capsys), within_s=10, what="closed")
+        wait_until(lambda: "None is connected" in plan_said(capsys), within_s=60, what="closed")
         assert main(["db", "upgrade"]) == 0
 
 

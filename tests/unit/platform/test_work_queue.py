@@ -27,7 +27,7 @@ def tell(story: Callable[[WorkQueue], Awaitable[None]]) -> None:
     asyncio.run(told())
 
 
-def ask(turns: WorkQueue, book: Book = DEMO, timeout_s: float = 9.0) -> asyncio.Future[str]:
+def ask(turns: WorkQueue, book: Book = DEMO, timeout_s: float = 60.0) -> asyncio.Future[str]:
     return asyncio.ensure_future(
         turns.take(book, lambda: threading.current_thread().name, timeout_s)
     )

@@ -83,7 +83,7 @@ def refuse(patched: pytest.MonkeyPatch, number: int) -> None:
 
 
 def until(holds: Callable[[], bool]) -> None:
-    for _ in range(1_000):
+    for _ in range(6_000):
         if holds():
             return
         time.sleep(0.01)
@@ -250,7 +250,7 @@ def test_nothing_but_the_end_ends_the_thread_that_copies(
         patched.setattr(journal, "measure", measure)
         checkpoints._start()
         for _ in range(3):
-            assert looked.acquire(timeout=20.0)
+            assert looked.acquire(timeout=60.0)
     assert checkpoints._thread is not None
     assert checkpoints._thread.is_alive()
     database.close()

@@ -245,5 +245,5 @@ def test_processes_that_upgrade_a_new_database_at_once_all_succeed(database_url:
         assert process.stdin is not None
         process.stdin.write("go\n")
         process.stdin.flush()
-    said = [process.communicate(timeout=60)[1] for process in processes]
+    said = [process.communicate(timeout=180)[1] for process in processes]
     assert [process.returncode for process in processes] == [0, 0], said

@@ -83,7 +83,7 @@ def read_apart(path: Path) -> tuple[str, int]:
         capture_output=True,
         text=True,
         check=True,
-        timeout=60,
+        timeout=180,
     )
     assert not done.stderr
     *said, memory = done.stdout.splitlines()
