@@ -58,6 +58,7 @@ class Fineract:
         self.columns: dict[str, list[NewColumn]] = {}
         self.hooks: list[NewHook] = []
         self.listed = 0
+        self.turned_away = 0
         """How often all loans were asked for."""
         self.refuses: dict[int, int] = {}
         """The status with which it refuses to tell of a loan."""
@@ -250,6 +251,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.headers.get("Authorization") != f"Basic {secret}"
             or self.headers.get("Fineract-Platform-TenantId") != TENANT
         ):
+            self.fineract.turned_away += 1
             reply = (401, b"{}")
         else:
             reply = self.fineract.answer(self.command, target, body)

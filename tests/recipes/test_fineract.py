@@ -332,7 +332,7 @@ def test_a_store_that_fails_for_a_while_does_not_end_it(tmp_path: Path) -> None:
         wait_for(lambda: fineract.listed > 0)
         with closing(sqlite3.connect(tmp_path / "scorer.db")) as store:
             store.execute("drop table queue")
-        time.sleep(1)
+        time.sleep(5)  # it looks five times in each of them
         assert program.lives
         program.kill()
         said = program.ended()[1]
@@ -343,7 +343,8 @@ def test_a_store_that_fails_for_a_while_does_not_end_it(tmp_path: Path) -> None:
 def test_a_fineract_that_refuses_is_asked_less_and_less_often(tmp_path: Path) -> None:
     with Program() as program, Fineract(program) as fineract:
         start_alone(program, fineract, tmp_path, "another")
-        time.sleep(3)
+        wait_for(lambda: fineract.turned_away > 0)
+        time.sleep(5)  # for three of its waits, which take less than two seconds
         program.kill()
         said = program.ended()[1]
     waits = re.findall(r"WARNING new loans: .* 401: .*; again in (\S+) s", said)

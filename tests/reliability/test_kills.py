@@ -31,8 +31,8 @@ VICTIMS = ("worker", "supervisor", "service")
 
 ANSWERS_BEFORE = 60
 ANSWERS_AFTER = 30
-BACK_S_MAX = 30.0
-GONE_S_MAX = 10.0
+BACK_S_MAX = 120.0
+GONE_S_MAX = 60.0
 
 log = logging.getLogger(__name__)
 

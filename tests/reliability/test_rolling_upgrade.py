@@ -31,8 +31,8 @@ pytestmark = [
 
 CONNECTIONS = 4
 ANSWERS = 10
-ANSWERS_S_MAX = 30.0
-COMMAND_S_MAX = 60.0
+ANSWERS_S_MAX = 120.0
+COMMAND_S_MAX = 180.0
 MISTAKE = 2
 LONGEST_S_MAX = 30.0
 """Of a request with all its repetitions: a step may keep it for 3 s, and a start takes some."""

@@ -65,7 +65,7 @@ def test_a_client_that_vanished_in_the_middle_of_a_commit_does_not_keep_its_lock
             assert Registry(remote).settle_fact(fact, "ours") == "ours"
         finally:
             proxy.mend()
-        assert time.monotonic() - started < databases.ABANDONED_MS / 1000 + 2
+        assert time.monotonic() - started < databases.ABANDONED_MS / 1000 + 30
         with pytest.raises(exc.DBAPIError):
             connection.commit()
 

@@ -47,12 +47,12 @@ BAD = (
 REFUSES = "/refuse"
 """Not one of the receivers: there nobody listens."""
 
-LEASE_S = 10.0 if FULL else 1.5
+LEASE_S = 10.0 if FULL else 4.0
 TIMEOUT_S = 0.4 * LEASE_S
 """For an attempt, as in earnest less than half a lease; `/crawl` answers just within the longer."""
 
-ARRIVED_S_MAX = 1_800.0 if FULL else 30.0
-NOTED_S_MAX = 20.0
+ARRIVED_S_MAX = 1_800.0 if FULL else 300.0
+NOTED_S_MAX = 120.0
 VERIFIED_EVERY_S = 10.0
 """The official verifier takes nothing that is older than five minutes."""
 
@@ -165,7 +165,7 @@ class WorkerProcess:
         """Ask it to end, and give its exit code."""
         assert self._process is not None
         self._process.terminate()
-        return self._process.wait(30)
+        return self._process.wait(120)
 
     def output(self) -> str:
         return self._output.read_text("utf-8")

@@ -119,7 +119,7 @@ def test_nginx_answers_429_to_an_address_that_sends_too_much(tmp_path: Path) -> 
     assert "rate=1000r/s" in site
     assert "burst=2000 nodelay;" in site
     # Without TLS and what belongs to it, and so slow that a few requests are too many.
-    site = site.replace("rate=1000r/s", "rate=1r/s").replace("burst=2000", "burst=4")
+    site = site.replace("rate=1000r/s", "rate=1r/m").replace("burst=2000", "burst=4")
     site = re.sub(r"server \{\s+listen 80;.*?\n\}\n", "", site, flags=re.DOTALL)
     site = re.sub(r"^\s+(ssl_|listen \[).*\n", "", site, flags=re.MULTILINE)
     site = site.replace("listen 443 ssl;", f"listen 127.0.0.1:{port};")
@@ -145,7 +145,7 @@ def test_nginx_answers_429_to_an_address_that_sends_too_much(tmp_path: Path) -> 
 
 
 def status(port: int) -> int:
-    for _ in range(100):
+    for _ in range(1_200):
         connection = HTTPConnection("127.0.0.1", port, timeout=60)
         try:
             connection.request("GET", "/v1/scores?after=somebody")
