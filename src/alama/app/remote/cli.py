@@ -32,7 +32,6 @@ from alama.monitoring.scores_cli import (
     none_of,
     request_id_from,
     say_list,
-    say_older,
 )
 from alama.platform.days import moment
 from alama.platform.errors import InvalidName
@@ -164,7 +163,7 @@ def list_scores(args: argparse.Namespace) -> int:
     else:
         terminal.remark(f"There are {none_of(args)}.")
     if last.next_cursor is not None:
-        say_older(args, last.next_cursor)
+        terminal.say_older(args, last.next_cursor)
     return 0
 
 
