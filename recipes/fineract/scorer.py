@@ -29,7 +29,7 @@ from hmac import compare_digest
 from http.client import HTTPException
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Event, Thread
+from threading import BoundedSemaphore, Event, Thread
 from typing import Any, NamedTuple
 from urllib.parse import quote, urlsplit
 
@@ -49,6 +49,7 @@ RETRY_S = float(os.environ.get("RETRY_S", "15"))
 RETRY_S_MAX = 60 * RETRY_S
 FINERACT_TIMEOUT_S = 30
 BODY_BYTES_MAX = 1_000_000
+HOOKS_MAX = 16
 HINTS_MAX = 10_000
 PAGE = 200
 NOT_FOUND = 404
@@ -235,6 +236,29 @@ class Hook(BaseHTTPRequestHandler):
 
     def log_message(self, *_: object) -> None:
         pass
+
+
+class Hooks(ThreadingHTTPServer):
+    """A thread for each hook, for so many at once; whoever comes then waits to be let in."""
+
+    free = BoundedSemaphore(HOOKS_MAX)
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        self.free.acquire()
+        super().process_request(request, client_address)
+
+    def process_request_thread(self, request: Any, client_address: Any) -> None:
+        try:
+            super().process_request_thread(request, client_address)
+        finally:
+            self.free.release()
+
+
+def receive(port: int) -> Hooks:
+    """Take hooks from now on."""
+    server = Hooks((os.environ.get("HOST", "127.0.0.1"), port), Hook)
+    Thread(target=server.serve_forever, daemon=True).start()
+    return server
 
 
 # ------------------------------------------------------------------------- from loan to application
@@ -521,8 +545,7 @@ def what(error: Exception) -> str:
 
 
 def serve(fineract: Fineract, alama: Alama, mapping: Json) -> None:
-    server = ThreadingHTTPServer((os.environ.get("HOST", "127.0.0.1"), PORT), Hook)
-    Thread(target=server.serve_forever, daemon=True).start()
+    receive(PORT)
     log.info("hooks are taken on port %d, tenant %s", PORT, TENANT)
     next_sweep, failed = 0.0, 0
     while True:

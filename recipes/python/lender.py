@@ -17,7 +17,8 @@ from contextlib import closing
 from datetime import UTC, datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
+from threading import BoundedSemaphore, Thread
+from typing import Any
 
 from alama_client import (
     Alama,
@@ -34,6 +35,7 @@ PORT = int(os.environ.get("PORT", "9000"))
 HOOK_URL = os.environ.get("HOOK_URL", f"http://127.0.0.1:{PORT}/alama")
 EVENTS_S_MAX = float(os.environ.get("EVENTS_S_MAX", "30"))
 BODY_BYTES_MAX = 65_536
+HOOKS_MAX = 16
 
 TABLES = """
 create table if not exists endpoint (id text, secret text);
@@ -79,7 +81,23 @@ def register(alama: Alama) -> str:
     return made.secret
 
 
-def receive(secret: str) -> None:
+class Hooks(ThreadingHTTPServer):
+    """A thread for each hook, for so many at once; whoever comes then waits to be let in."""
+
+    free = BoundedSemaphore(HOOKS_MAX)
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        self.free.acquire()
+        super().process_request(request, client_address)
+
+    def process_request_thread(self, request: Any, client_address: Any) -> None:
+        try:
+            super().process_request_thread(request, client_address)
+        finally:
+            self.free.release()
+
+
+def receive(secret: str, port: int) -> Hooks:
     """Take webhooks from now on: verify, keep, answer, in this order."""
 
     class Hook(BaseHTTPRequestHandler):
@@ -107,8 +125,9 @@ def receive(secret: str) -> None:
         def log_message(self, *_: object) -> None:
             pass
 
-    server = ThreadingHTTPServer(("127.0.0.1", PORT), Hook)
+    server = Hooks(("127.0.0.1", port), Hook)
     Thread(target=server.serve_forever, daemon=True).start()
+    return server
 
 
 def score_applicants(alama: Alama) -> None:
@@ -177,7 +196,7 @@ def main() -> None:
         STORE.chmod(0o600)  # it has the secret
         store.executescript(TABLES)
     with Alama(ALAMA_URL, os.environ["ALAMA_KEY"]) as alama:
-        receive(register(alama))
+        receive(register(alama), PORT)
         score_applicants(alama)
         report_outcomes(alama)
         wait_for_events()

@@ -35,6 +35,8 @@ async function ask(alama: Alama, what: string, args: Json): Promise<unknown> {
       return alama.explain(application, rest);
     case "health":
       return alama.health();
+    case "key":
+      return alama.key();
     case "get_score":
       return alama.getScore(request_id);
     case "list_scores":

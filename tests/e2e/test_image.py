@@ -79,7 +79,9 @@ def image(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Image]:
     if reason := images.why_not():
         pytest.skip(reason)
     with images.room(tmp_path_factory.getbasetemp()) as folder:
-        yield images.build("serve", images.of_this_machine(), folder, wheelhouse())
+        yield images.build(
+            "serve", images.of_this_machine(), folder, wheelhouse(("serve", "guide"))
+        )
 
 
 @pytest.fixture
@@ -133,6 +135,9 @@ def test_it_scores_on_postgresql_and_after_a_restart_everything_is_there(
         assert first.status_code == httpx.codes.OK, first.text
         _require_no_rights(container.pid, installation.image.config.user)
         assert installation.healthy()
+        guide = httpx.get(f"{installation.url}/docs/guide/keys.html")
+        assert guide.status_code == httpx.codes.OK, guide.text
+        assert "<h1>API keys" in guide.text
         assert container.stop(STOP_S_MAX) == 0
     assert not installation.healthy()
 
@@ -176,6 +181,7 @@ def test_it_holds_no_pip_and_no_training_library(image: Image) -> None:
         "scipy",
         "setuptools",
         "sklearn",
+        "sphinx",
     ]
     probe = f"import importlib.util as u; print([m for m in {strangers} if u.find_spec(m)])"
     assert image.run("python3", "-c", probe).stdout.strip() == "[]"

@@ -40,7 +40,7 @@ def test_the_pages_do_over_http_what_they_say(tmp_path: Path) -> None:
         credentials = {"authorization": f"Bearer {key}"}
         scored = httpx.post(f"{server.url}/v1/score", json=named, headers=credentials, timeout=60)
         assert scored.status_code == 200
-        for page, steps in (("data-protection.md", 2), ("keys.md", 1)):
+        for page, steps in (("data-protection.md", 2), ("keys.md", 2)):
             walk = Walk(over_http(page), UNSTABLE)
             assert len(walk.steps) == steps
             walk.go(tmp_path, server.environment, server.url)

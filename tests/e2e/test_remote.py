@@ -207,8 +207,9 @@ def test_a_key_that_is_revoked_is_told_with_what_to_do(at: Person) -> None:
 def test_a_key_of_few_scopes_is_kept_and_told_what_it_may_not(person: Person) -> None:
     person.key, _ = person.issued((Scope.OUTCOMES_WRITE,))
     said = person.log_in()
-    assert (said.code, said.out) == (0, f"{person.server.url}: a lender, test mode\n")
-    assert "lender is not told" in said.err
+    assert (said.code, said.out) == (0, f"{person.server.url}: demo, test mode\n")
+    shown = person.remote("key")
+    assert re.search(r"scopes +outcomes:write +\n", shown)
     refused = person.refused("scores", "list")
     assert "scope_missing" in refused
     assert "scores:read" in refused

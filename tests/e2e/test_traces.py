@@ -362,4 +362,4 @@ def test_without_the_libraries_a_start_says_what_to_install(tmp_path: Path) -> N
             timeout=180,
         )
         assert done.returncode == 2
-        assert "alama[traces]" in done.stderr
+        assert "pip install '.[traces]'" in done.stderr

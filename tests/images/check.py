@@ -54,7 +54,7 @@ def main() -> int:
 
 def check(folder: Path) -> None:
     base = clean_base(folder / "debian")
-    wheels = wheelhouse(("serve", "train"), PYTHON)
+    wheels = wheelhouse(("serve", "train", "guide"), PYTHON)
     built = []
     for name in ("first", "second"):
         started = time.monotonic()

@@ -9,10 +9,11 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,9 @@ from typing import Any
 import pytest
 
 from alama.platform.book import Book, Mode
-from sdk.contract.runner import SDK
+from recipes.fineract import scorer
+from recipes.python import lender
+from sdk.contract.runner import SDK, SECRETS
 from tests.databases import sqlite_url
 from tests.e2e.service import Service
 from tests.ports import HOST, free_port
@@ -91,6 +94,35 @@ def java(home: Path) -> tuple[Sequence[str | Path], Path]:
     run_compiler("javac", *strict, "-cp", jar, "-d", home, source, where=home)
     command = ("java", "-XX:TieredStopAtLevel=1", "-cp", f"{jar}:{home}", "Lender")
     return command, RECIPES / "java"
+
+
+@pytest.mark.parametrize(
+    ("listen", "most"),
+    [
+        (lambda port: lender.receive(SECRETS["ours"], port), lender.HOOKS_MAX),
+        (scorer.receive, scorer.HOOKS_MAX),
+    ],
+    ids=["python", "fineract"],
+)
+def test_who_connects_and_says_nothing_takes_no_more_threads_than_there_are_for_it(
+    listen: Any, most: int
+) -> None:
+    port, before = free_port(), threading.active_count()
+    server = listen(port)
+    with ExitStack() as silent:
+        for _ in range(most + 4):
+            silent.enter_context(socket.create_connection((HOST, port), 5))
+        deadline = time.monotonic() + LISTENS_S_MAX
+        while threading.active_count() < before + 1 + most:
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+        time.sleep(0.2)
+        assert threading.active_count() == before + 1 + most  # and one that listens
+    with socket.create_connection((HOST, port), 5) as client:  # they have left, so there is room
+        client.sendall(b"POST /other HTTP/1.0\r\n\r\n")
+        assert client.recv(100).startswith(b"HTTP/1.0 40")
+    server.shutdown()
+    server.server_close()
 
 
 @pytest.mark.parametrize("prepare", [python, typescript, java], ids=lambda each: each.__name__)

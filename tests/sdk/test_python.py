@@ -81,6 +81,7 @@ SCHEMA_OF: dict[type[answers.Answer], str] = {
     answers.Obstacle: "Obstacle",
     answers.Explanation: "ExplainReply",
     answers.Health: "Health",
+    answers.OwnKey: "OwnKey",
     answers.Pending: "PendingDeliveries",
     answers.WebhookEndpoint: "WebhookEndpoint",
     answers.NewWebhookEndpoint: "WebhookEndpointCreated",
@@ -779,6 +780,7 @@ def test_the_fake_answers_in_the_shapes_of_the_document(alama: Alama) -> None:
         ("WebhookEndpoint", alama.list_endpoints()[0]),
         ("TestSent", alama.test_endpoint(alama.list_endpoints()[0].id)),
         ("Health", alama.health()),
+        ("OwnKey", alama.key()),
     ]
     for schema, answer in answered:
         assert set(SCHEMAS[schema]["required"]) <= set(answer.raw), schema

@@ -41,6 +41,7 @@ SCHEMA_OF = {
     "Obstacle": "Obstacle",
     "Explanation": "ExplainReply",
     "Health": "Health",
+    "OwnKey": "OwnKey",
     "Pending": "PendingDeliveries",
     "WebhookEndpoint": "WebhookEndpoint",
     "NewWebhookEndpoint": "WebhookEndpointCreated",

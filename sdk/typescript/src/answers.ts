@@ -260,6 +260,21 @@ export interface Health {
   readonly reason?: string;
 }
 
+/** What the key of the client is; `expires_at` is null where it never ends. */
+export interface OwnKey {
+  readonly id: string;
+  readonly lender: string;
+  readonly currency: string;
+  readonly mode: Open<"test" | "live">;
+  readonly scopes: readonly string[];
+  readonly created_at: string;
+  readonly expires_at: string | null;
+  /** Requests a second. */
+  readonly rate_limit: number;
+  /** Requests at once. */
+  readonly burst: number;
+}
+
 /** Events that have not arrived yet. */
 export interface Pending {
   readonly count: number;

@@ -12,6 +12,7 @@ import type {
   NewReview,
   NewWebhookEndpoint,
   OutcomeResult,
+  OwnKey,
   Review,
   Score,
   StoredScore,
@@ -232,6 +233,12 @@ export class Alama {
       { method: "GET", path: "/v1/health", isAnswer: object(shapes.Health), answersToo: 503 },
       options.signal,
     );
+  }
+
+  /** Say what the key is that this client has; never the key itself. */
+  async key(options: CallOptions = {}): Promise<OwnKey> {
+    const isAnswer = object(shapes.OwnKey);
+    return this.#ask({ method: "GET", path: "/v1/key", isAnswer }, options.signal);
   }
 
   /** Read a score back, with what was sent and what came of it. */

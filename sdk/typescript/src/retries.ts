@@ -1,13 +1,11 @@
 // When to send again, and how fast many requests may go. Times are in milliseconds.
 
 import { AlamaError, ConnectionFailed } from "./errors.js";
-import { IdempotencyInFlight } from "./problems.js";
+import { Busy, IdempotencyInFlight } from "./problems.js";
 
 const TOO_MANY_REQUESTS = 429;
-/** Nothing was done, so everything may be sent again. */
-const REFUSED = new Set<number | undefined>([TOO_MANY_REQUESTS, 503]);
 /** Nobody knows what was done: what does no harm when it is done twice may be sent again. */
-const UNKNOWN = new Set<number | undefined>([408, 500, 502, 504]);
+const UNKNOWN = new Set<number | undefined>([408, 500, 502, 503, 504]);
 
 const FIRST_WAIT_MS = 500;
 const WAIT_MS_MAX = 8_000;
@@ -91,9 +89,14 @@ export class Tries {
 
   #isWorthAnother(error: AlamaError): boolean {
     if (error instanceof ConnectionFailed) return this.#repeatable || !error.wasSent;
-    if (error instanceof IdempotencyInFlight || REFUSED.has(error.status)) return true;
-    return this.#repeatable && UNKNOWN.has(error.status);
+    return isRefused(error) || (this.#repeatable && UNKNOWN.has(error.status));
   }
+}
+
+/** Whether nothing was done, so that everything may be sent again. */
+function isRefused(error: AlamaError): boolean {
+  const isKnown = error instanceof Busy || error instanceof IdempotencyInFlight;
+  return isKnown || error.status === TOO_MANY_REQUESTS;
 }
 
 /** How fast many requests may go: as many as `RateLimit` says are left, then one by one. */

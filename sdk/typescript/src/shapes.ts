@@ -195,6 +195,18 @@ export const Health: Shape<answers.Health> = {
   reason: optional(text),
 };
 
+export const OwnKey: Shape<answers.OwnKey> = {
+  id: text,
+  lender: text,
+  currency: text,
+  mode: text,
+  scopes: list(text),
+  created_at: text,
+  expires_at: nullable(text),
+  rate_limit: number,
+  burst: number,
+};
+
 export const Pending: Shape<answers.Pending> = { count: number, next_attempt_at: nullable(text) };
 
 export const WebhookEndpoint: Shape<answers.WebhookEndpoint> = {

@@ -14,6 +14,7 @@ import type {
   NewOutcome,
   NewReview,
   NewWebhookEndpoint,
+  OwnKey,
   Score,
   StoredScore,
 } from "./answers.js";
@@ -33,6 +34,17 @@ const BASE_URL = "https://alama.invalid";
 /** When everything happens, a second after the other. */
 const NOON_MS = Date.UTC(2026, 10, 15, 12);
 const MODEL = `sha256:${"0".repeat(64)}`;
+const OWN_KEY: OwnKey = {
+  id: "key_fake",
+  lender: "fake",
+  currency: "KES",
+  mode: "test",
+  scopes: ["scores:read", "scores:write"],
+  created_at: "2026-01-01T00:00:00Z",
+  expires_at: null,
+  rate_limit: 1_000,
+  burst: 2_000,
+};
 const OFFER = {
   currency: "KES",
   default_probability: 0.025,
@@ -155,6 +167,8 @@ export class FakeAlama {
         return [200, this.#explain(json())];
       case "GET health":
         return [200, { status: "ok", version: "fake", model: MODEL }];
+      case "GET key":
+        return [200, OWN_KEY];
       case "GET scores":
         return [200, this.#page(request.query)];
       case "GET scores/id":

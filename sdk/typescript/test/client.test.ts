@@ -464,6 +464,7 @@ test("the fake keeps what Alama would keep", async () => {
   });
   assert.equal((await alama.explain(COMPACT)).recourse, "already_met");
   assert.equal((await alama.health()).status, "ok");
+  assert.equal((await alama.key()).mode, "test");
   await alama.deleteEndpoint((await alama.makeEndpoint(HOOK)).id);
   assert.equal(fake.endpoints.size, 0);
 });

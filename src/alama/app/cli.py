@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from alama import __version__
 from alama.core.errors import AlamaError
+from alama.platform.extras import how_to_install
 from alama.platform.terminal.command import Parser
 
 if TYPE_CHECKING:
@@ -185,7 +186,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         extra = getattr(args, "extra", EXTRA_BY_LIBRARY[library])
         return _mistake(
             f"this command needs {library}, which is not installed",
-            f"pip install 'alama[{extra}]'",
+            how_to_install(extra),
         )
     except KeyboardInterrupt:
         return _interrupted()

@@ -16,6 +16,7 @@ from alama.onboarding.store import Stores
 from alama.platform import ids
 from alama.platform.clock import follow, wall_us
 from alama.platform.database.database import safe_for_several
+from alama.platform.extras import how_to_install
 from alama.platform.ids import RandomPool
 from alama.webhooks.courier import Courier
 from alama.webhooks.outbox import Outbox
@@ -97,7 +98,7 @@ UNSAFE: Final = (
 )
 UNABLE: Final = (
     "jobs wait, for the training libraries are not installed here",
-    "install alama[train] here, or run `alama worker` where it is installed",
+    f"{how_to_install('train')}. Or run `alama worker` where they are",
 )
 """Why no job is done here, and what to do."""
 

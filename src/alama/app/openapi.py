@@ -336,7 +336,7 @@ TAGS: Final[Mapping[str, str]] = {
     "Webhooks": "Be told of scores and changes: where, what was sent, and what became of it.",
     webhooks_examples.TAG_SENT: "What is sent to an endpoint, for whoever writes a receiver.",
     "Onboarding": "From a lender's loan history to a model of its own that answers live keys.",
-    "Keys": "Follow a key by a new one.",
+    "Keys": "What the key is that asks; follow it by a new one.",
     "Status": "Whether the service can serve. No key is needed.",
     "Documents": "This contract, for machines and for people. No key is needed.",
 }
@@ -444,7 +444,7 @@ def _operation(operation: Operation) -> Json:
         "tags": [operation.tag],
         "summary": operation.summary,
         "description": operation.description,
-        "security": [{"key": []}] if operation.scope else [],
+        "security": [{"key": []}] if operation.needs_key else [],
     }
     if operation.for_operators:
         told["servers"] = [SERVER]

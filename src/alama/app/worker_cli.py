@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 
 DESCRIPTION: Final = """\
 Send the events of all lenders to their webhook endpoints, until Ctrl-C or SIGTERM, show scores to
-challengers (`alama models challenge`), and where the training libraries are installed
-(alama[train]) do what lenders ask for over HTTP: read loan histories and train models on them, in a
-process behind all others.
+challengers (`alama models challenge`), and where the training libraries are installed (the extra
+train) do what lenders ask for over HTTP: read loan histories and train models on them, in a process
+behind all others.
 
 `alama serve` runs one by itself. Where ALAMA_DELIVERY=alone it does not, and this command is run
 beside it or elsewhere; several may run at once. Each event is sent until it has arrived, for about

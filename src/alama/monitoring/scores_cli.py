@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import shlex
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
 from rich.console import Group
@@ -22,7 +21,7 @@ from alama.lenders.installation import Installation, existing_installation
 from alama.monitoring.reviews import Reviews
 from alama.platform import ids
 from alama.platform.book import Book, Mode
-from alama.platform.days import DAY_US, date_of, moment
+from alama.platform.days import DAY_US, date_of
 from alama.platform.errors import InvalidName
 from alama.platform.terminal import terminal
 from alama.platform.terminal.command import Subparsers, add_mode, moment_us, whole
@@ -79,10 +78,7 @@ _OFFER_WIDTH: Final = 108
 
 _EXIT_DIFFERENT: Final = 1
 
-_TIMES: Final = ("since", "until")
-_FILTERS: Final = (*_TIMES, "decision", "tier", "ref")
-_REPEATED: Final = ("lender", "at", "mode", *_FILTERS, "waiting")
-"""The options that say which scores are listed, here or at a service elsewhere."""
+_FILTERS: Final = ("since", "until", "decision", "tier", "ref")
 _WAITING: Final = "that wait for a person"
 
 
@@ -127,7 +123,9 @@ def add_wanted(parser: argparse.ArgumentParser) -> None:
         help=f"how many, at most {_LIMIT_MAX} (default: %(default)s)",
     )
     add("--before", metavar="REQUEST_ID", help="go on with those older than this one")
-    parser.set_defaults(default_of=parser.get_default)
+    # Here, or at a service elsewhere.
+    where, filters = ("--lender", "--at", "--mode"), (f"--{name}" for name in _FILTERS)
+    terminal.repeat(parser, *where, *filters, "--waiting")
 
 
 def show_list(args: argparse.Namespace) -> int:
@@ -147,7 +145,7 @@ def show_list(args: argparse.Namespace) -> int:
     terminal.remark(f"{lender.id}, {args.mode} mode{wait}:")
     say_list(shown, lender.currency)
     if len(found) > len(shown):
-        say_older(args, shown[-1].request_id)
+        terminal.say_older(args, shown[-1].request_id)
     return 0
 
 
@@ -162,20 +160,6 @@ def none_of(args: argparse.Namespace) -> str:
         _WAITING if args.waiting else "",
     )
     return " ".join(filter(None, said))
-
-
-def say_older(args: argparse.Namespace, last: str) -> None:
-    """Say how to go on after a score, with the options that say which are listed."""
-    options = []
-    for name in _REPEATED:
-        given: Any = getattr(args, name, None)
-        if given is True:
-            options.append(f"--{name}")
-        elif given != args.default_of(name):
-            text = moment(given).isoformat() if name in _TIMES else str(given)
-            # What begins with a dash is taken for an option unless it is joined to its own.
-            options += [f"--{name}={text}"] if text.startswith("-") else [f"--{name}", text]
-    terminal.remark(f"Older ones: {shlex.join([*options, '--before', last])}")
 
 
 def _wanted(args: argparse.Namespace, opened: Installation, book: Book) -> Wanted:

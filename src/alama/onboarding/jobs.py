@@ -66,7 +66,7 @@ WAITS_US: Final = 60 * 1_000_000
 WAITS_BEHIND: Final = "it waits for a worker: another job is being done first"
 
 WAITS_IN_VAIN: Final = (
-    "no worker takes it: one has to run where alama[train] is installed, on PostgreSQL or on a "
+    "no worker takes it: one has to run where the training libraries are, on PostgreSQL or on a "
     "SQLite that is safe for several processes; the log of a worker says why it takes none"
 )
 

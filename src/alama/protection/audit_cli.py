@@ -124,6 +124,7 @@ def register(parser: argparse.ArgumentParser) -> None:
         help="go on with those before this one",
     )
     add("--all", action="store_true", help="with the notes about chains")
+    terminal.repeat(listed, "--all")
     listed.set_defaults(run=show_log)
     head = actions.add_parser("head", help="hashes to keep elsewhere", description=HEAD_DESCRIPTION)
     head.set_defaults(run=show_heads)
@@ -160,7 +161,7 @@ def show_log(args: argparse.Namespace) -> int:
         return 0
     terminal.say(act_table(shown))
     if len(found) > len(shown):
-        terminal.remark(f"Older ones: --before {shown[-1].number}")
+        terminal.say_older(args, shown[-1].number)
     # Numbers have no gaps but for those.
     if shown[0].number - shown[-1].number >= len(shown):
         terminal.remark("Left out: what the service notes about its own chains; --all shows it.")

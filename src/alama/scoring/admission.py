@@ -18,20 +18,24 @@ class Admission:
 
     def __init__(self, directory: Directory, limit: RateLimit) -> None:
         self._directory = directory
-        self._limit = limit
+        self.limit = limit
         window_s = max(1, round(limit.burst / limit.per_second))
         self._policy = (b"ratelimit-policy", f'"key";q={limit.burst};w={window_s}'.encode())
         self._used_up = [self._policy, (b"ratelimit", f'"key";r=0;t={window_s}'.encode())]
 
-    async def admit(self, call: Call, scope: Scope) -> tuple[Caller, Headers]:
-        """Recognise the caller, or raise; the headers tell how the key stands with its rate."""
+    async def admit(self, call: Call, scope: Scope | None) -> tuple[Caller, Headers]:
+        """Recognise the caller, or raise; the headers tell how the key stands with its rate.
+
+        Without a scope any key will do.
+        """
         caller = call.caller = await self._directory.caller(_bearer(call))
         call.rate = self._used_up  # stands where the next line refuses
         # By the stopwatch: a clock that is set back must keep nobody waiting.
-        standing = self._limit.take(caller.key.id, int(call.arrival.started_s * 1e6))
+        standing = self.limit.take(caller.key.id, int(call.arrival.started_s * 1e6))
         remaining = b'"key";r=%d;t=%d' % (standing.remaining, standing.full_in_s)
         call.rate = [self._policy, (b"ratelimit", remaining)]
-        caller.may(scope)
+        if scope is not None:
+            caller.may(scope)
         return caller, call.rate
 
 

@@ -1,4 +1,4 @@
-"""POST /v1/keys/rotate: a key makes the one that follows it."""
+"""/v1/key and /v1/keys/rotate: a key tells of itself, and makes the one that follows it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from msgspec import Meta
 from alama.core.errors import FieldProblem
 from alama.lenders import keys
 from alama.lenders.keys import DAYS_MAX, OVERLAP_HOURS_MAX, Successor
-from alama.lenders.records import Key, UnknownKey
+from alama.lenders.limits import RateLimit
+from alama.lenders.records import Key, Lender, UnknownKey
 from alama.platform.book import Mode, Scope
 from alama.platform.days import moment, moment_if
 from alama.platform.errors import ClockLeapt, InvalidName, KeyRefused, StoreUnavailable
@@ -20,7 +21,7 @@ from alama.platform.http.bodies import optional_json_body
 from alama.platform.http.exchange import Call, Reply, Utc, encode_json, private_json
 from alama.platform.http.fields import Rule
 from alama.platform.http.operation import AT_US, BODY, Json, Operation, Success, reference
-from alama.platform.http.problems import InvalidRequest
+from alama.platform.http.problems import BadParameter, InvalidRequest
 from alama.platform.timeouts import run_with_timeout
 
 if TYPE_CHECKING:
@@ -85,12 +86,26 @@ class RotatedKey(msgspec.Struct, frozen=True):
     ]
 
 
+class OwnKey(msgspec.Struct, frozen=True):
+    """What a key is, as it is told to whoever has it; never the key itself."""
+
+    id: Annotated[str, Meta(description="Names the key in lists, scores and the audit.")]
+    lender: Annotated[str, Meta(description="Whose book it opens.")]
+    currency: Annotated[str, Meta(description="Of all amounts in that book, by ISO 4217.")]
+    mode: Annotated[str, Meta(description="test or live.")]
+    scopes: Annotated[list[str], Meta(description="What it may do.")]
+    created_at: Annotated[Utc, Meta(description="In UTC.")]
+    expires_at: Annotated[Utc | None, Meta(description="In UTC; null: never.")]
+    rate_limit: Annotated[int, Meta(description="How many requests a second it may send.")]
+    burst: Annotated[int, Meta(description="How many it may send at once, after a pause.")]
+
+
 REQUESTS: Final = (KeyRotation,)
-REPLIES: Final = (RotatedKey,)
+REPLIES: Final = (OwnKey, RotatedKey)
 
 
 class KeyEndpoint:
-    """Follows the key that asks by another."""
+    """Tells of the key that asks, and follows it by another."""
 
     def __init__(
         self, admission: Admission, registry: Registry, clock: Time, pepper: bytes
@@ -102,8 +117,31 @@ class KeyEndpoint:
 
     @classmethod
     def at(cls, admission: Admission, installed: Installation) -> KeyEndpoint:
-        """Rotates the keys of an installation."""
+        """Knows the keys of an installation."""
         return cls(admission, installed.registry, installed.clock, installed.pepper)
+
+    @Operation(
+        path="/v1/key",
+        method="GET",
+        id="getKey",
+        tag="Keys",
+        summary="Read what this key is",
+        description="Whose book the key that asks opens, in which mode, what it may do, until when "
+        "and how often. Any key may ask, whatever its scopes, also a live one before there is a "
+        "model. The key itself is never told.",
+        any_key=True,
+        replies={200: Success("The key.", reference("OwnKey"), examples=("own_key",))},
+        refusals=(BadParameter,),
+    )
+    async def read(self, call: Call) -> Reply:
+        caller, headers = await self._admission.admit(call, None)
+        parameters.read(call, ())
+        key, lender = await run_with_timeout(lambda: self._found(caller.key.id))
+        return private_json(own_reply(key, lender, self._admission.limit), headers)
+
+    def _found(self, key_id: str) -> tuple[Key, Lender]:
+        key = self._registry.key(key_id)  # as it is now: a rotation may just have set its end
+        return key, self._registry.lender(key.lender)
 
     @Operation(
         path="/v1/keys/rotate",
@@ -166,6 +204,23 @@ def _require_no_more(key: Key, sent: KeyRotation) -> None:
         raise InvalidRequest(faults)
 
 
+def own_reply(key: Key, lender: Lender, limit: RateLimit) -> bytes:
+    """Tell of a key to whoever has it."""
+    return encode_json(
+        OwnKey(
+            id=key.id,
+            lender=lender.id,
+            currency=lender.currency,
+            mode=key.mode.value,
+            scopes=list(key.scopes),
+            created_at=moment(key.created_us),
+            expires_at=moment_if(key.expires_us),
+            rate_limit=limit.per_second,
+            burst=limit.burst,
+        )
+    )
+
+
 def rotated_reply(text: str, new: Key, old: Key) -> bytes:
     """Hand the new key over, and say how long the old one works."""
     assert old.expires_us is not None
@@ -208,5 +263,10 @@ def requests() -> dict[str, Json]:
 
 def replies() -> dict[str, Json]:
     """Give the bodies of replies by name."""
+    lender = Lender(_NEW.lender, "Demo", "KES", AT_US)
+    own = json.loads(own_reply(_NEW, lender, RateLimit(1_000, 2_000)))
     told = json.loads(rotated_reply(_TEXT, _NEW, _OLD))
-    return {"rotated_key": {"summary": "The new key", "value": told}}
+    return {
+        "own_key": {"summary": "A key that may read and rotate", "value": own},
+        "rotated_key": {"summary": "The new key", "value": told},
+    }

@@ -329,7 +329,7 @@ def attempts(args: argparse.Namespace) -> int:
         terminal.remark(f"Nothing {'older ' if before else ''}was tried at {endpoint.id}.")
     warn_if_overdue(waiting)
     if len(found) > len(shown):
-        terminal.remark(f"Older ones: --before {shown[-1].id}")
+        terminal.say_older(args, shown[-1].id)
     return 0
 
 
@@ -354,7 +354,7 @@ def events(args: argparse.Namespace) -> int:
         return 0
     terminal.say(event_table(shown, terminal.stdout().width))
     if len(found) > len(shown):
-        terminal.remark(f"Older ones: --before {shown[-1].id}")
+        terminal.say_older(args, shown[-1].id)
     return 0
 
 
@@ -429,6 +429,8 @@ def add_page(parser: argparse.ArgumentParser, id_name: str) -> None:
         help=f"how many, at most {PAGE_MAX:,} (default: %(default)s)",
     )
     parser.add_argument("--before", metavar=id_name, help="go on with those older than this one")
+    # Here, or at a service elsewhere.
+    terminal.repeat(parser, "lender", "endpoint", "--at", "--mode", "--kind")
 
 
 def book_of(args: argparse.Namespace) -> Book:

@@ -182,21 +182,27 @@ def test_an_error_without_a_hint_is_one_line_however_long(
 
 
 @pytest.mark.parametrize(
-    ("module", "library", "extra"),
+    ("module", "library", "extra", "image"),
     [
-        ("pyarrow.parquet", "pyarrow", "batch"),
-        ("interpret.glassbox", "interpret", "train"),
-        ("psycopg", "psycopg", "postgres"),
+        ("pyarrow.parquet", "pyarrow", "batch", "alama-train"),
+        ("interpret.glassbox", "interpret", "train", "alama-train"),
+        ("psycopg", "psycopg", "postgres", "alama"),
     ],
 )
-def test_a_missing_library_is_named_with_the_extra_that_brings_it(
-    install: Install, capsys: pytest.CaptureFixture[str], module: str, library: str, extra: str
+def test_a_missing_library_is_named_with_what_brings_it(
+    install: Install,
+    capsys: pytest.CaptureFixture[str],
+    module: str,
+    library: str,
+    extra: str,
+    image: str,
 ) -> None:
     install(raiser(ModuleNotFoundError(f"No module named {module!r}", name=module)))
     assert app_cli.main(["try"]) == app_cli.EXIT_MISTAKE
     err = capsys.readouterr().err
     assert f"needs {library}," in err
-    assert f"pip install 'alama[{extra}]'" in err
+    assert f"`pip install '.[{extra}]'` in the repository" in err  # it is on no index
+    assert f"the image {image} has it" in err
 
 
 def test_every_library_is_promised_from_an_extra_that_has_it() -> None:

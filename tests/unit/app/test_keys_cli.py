@@ -424,7 +424,7 @@ def test_the_commands_of_the_page_of_keys_work_in_their_order(
         known = [last[0].id if part == PLACEHOLDER else part for part in arguments]
         assert main(known) == 0, f"{line}: {capsys.readouterr().err}"
         actions.append(arguments[1])
-    assert actions == [*["issue"] * 4, "list", "rotate", "issue", "revoke"]
+    assert actions == [*["issue"] * 4, "list", "issue", "rotate", "issue", "revoke"]
 
 
 def test_the_key_on_the_page_is_as_long_as_a_real_one() -> None:

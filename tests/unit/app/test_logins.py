@@ -18,7 +18,7 @@ from alama.platform.book import Mode
 
 KEY = "alama_test_" + "K" * 36
 ONE = Login("https://one.example", Mode.TEST, KEY, "demo", "KES")
-LIVE = Login("https://one.example", Mode.LIVE, KEY, None, None)
+LIVE = Login("https://one.example", Mode.LIVE, KEY, "demo", "KES")
 
 
 @pytest.fixture

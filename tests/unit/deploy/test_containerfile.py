@@ -76,15 +76,45 @@ def test_no_training_library_gets_into_the_image_that_serves() -> None:
     assert any("train.txt" in value for value in said("build-train", "RUN"))
 
 
+def test_the_guide_is_that_of_the_pages_and_its_generator_stays_behind() -> None:
+    steps = [step for step in STAGES["build"].instructions if step.name in ("COPY", "RUN")]
+    copied = [(step.flags.get("from"), step.value) for step in steps]
+    at = copied.index((None, "src src"))
+    # One that lies in the checkout may be of other pages.
+    assert copied[at + 1] == (None, "rm -rf src/alama/guide")
+    assert copied[at + 2] == ("guide", "/site src/alama/guide")
+    assert STAGES["guide"].origin == "base"
+    assert [source for source, _ in copied if source] == ["guide"]
+
+
+def test_the_guide_gets_every_page_and_every_file_that_a_page_links_to() -> None:
+    copied = [
+        ROOT / source
+        for step in STAGES["guide"].instructions
+        if step.name == "COPY"
+        for source in step.value.split()[:-1]
+    ]
+    files = {file for path in copied for file in (path, *path.rglob("*"))}
+    linked = {
+        (page.parent / link).resolve()
+        for page in files
+        if page.suffix == ".md"
+        for link in re.findall(r"\]\((?!\w+:)([^)#\s]+)", page.read_text("utf-8"))
+    }
+    assert sorted(str(path) for path in linked - files) == []
+    assert {*ROOT.glob("sdk/*/README.md"), *ROOT.glob("recipes/*/README.md")} <= files
+
+
 @pytest.mark.parametrize("target", TARGETS)
 def test_a_final_stage_installs_nothing(target: str) -> None:
     runs = [step.value for step in STAGES[target].instructions if step.name == "RUN"]
     assert not any(re.search(r"pip install|apt|venv", value) for value in runs)
 
 
-def test_all_that_is_installed_is_locked_by_hash_or_our_own_wheel() -> None:
-    installs = re.findall(r"install --no-compile ([^&]*)", " && ".join(said("build-train", "RUN")))
-    assert len(installs) == 4
+@pytest.mark.parametrize(("stage", "count"), [("guide", 1), ("build-train", 4)])
+def test_all_that_is_installed_is_locked_by_hash_or_our_own_wheel(stage: str, count: int) -> None:
+    installs = re.findall(r"install --no-compile ([^&]*)", " && ".join(said(stage, "RUN")))
+    assert len(installs) == count
     for options in installs:
         locked = "--require-hashes" in options and "--only-binary :all:" in options
         assert locked or options.split() == ["--no-deps", "/wheel/*.whl"]
@@ -109,9 +139,10 @@ def test_the_engine_gets_what_is_copied_and_nothing_else() -> None:
     assert all(is_sent(name, text) for name in copied)
     assert not is_sent("tests/images/image.py", text)
     assert not is_sent("deploy/container/settle-other", text)
-    assert {
-        name.split("/")[0] if name.startswith("requirements") else name for name in copied
-    } == sent
+    assert not is_sent("deploy/compose/secrets/tls.key", text)
+    assert not is_sent("recipes/python/lender.db", text)
+    whole = ("requirements", "src")
+    assert {name.split("/")[0] if name.startswith(whole) else name for name in copied} == sent
 
 
 def test_an_instruction_that_is_not_understood_is_an_error() -> None:

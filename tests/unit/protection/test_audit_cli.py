@@ -185,6 +185,8 @@ def test_a_long_log_is_read_in_pages(capsys: pytest.CaptureFixture[str]) -> None
     assert said.err == ""
     assert main(["audit", "log", "--before", "1"]) == 0
     assert capsys.readouterr().err == "Nothing was done before.\n"
+    assert main(["audit", "log", "--all", "--limit", "2"]) == 0
+    assert capsys.readouterr().err == "Older ones: --all --before 3\n"
 
 
 def test_an_act_that_cannot_be_read_is_listed_all_the_same(

@@ -1,4 +1,4 @@
-"""POST /v1/keys/rotate: a key makes the one that follows it, and gets no more than it has."""
+"""A key tells of itself, and makes the one that follows it, which gets no more than it has."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ import pytest
 from alama.lenders import keys
 from alama.lenders.installation import Installation
 from alama.platform.acts import REPLACES, ActKind, decode
-from alama.platform.book import Scope
+from alama.platform.book import Book, Mode, Scope
 from alama.platform.clock import Leap
+from alama.platform.days import moment
 from alama.platform.errors import KeyRefused, StoreUnavailable
 from alama.protection.audit.store import Trail
 from alama.scoring import keys_api
@@ -22,6 +23,7 @@ from tests.clocks import HandClock
 from tests.exchanges import Received
 from tests.served import Service
 
+KEY = "/v1/key"
 ROTATE = "/v1/keys/rotate"
 SCOPES = (Scope.READ, Scope.WRITE, Scope.KEYS_ROTATE)
 
@@ -46,6 +48,54 @@ def works(lender: Lender, key: str) -> bool:
 def refused(received: Received) -> list[str]:
     assert (received.status, received.json()["code"]) == (422, "invalid_request")
     return [fault["pointer"] for fault in received.json()["errors"]]
+
+
+@pytest.mark.parametrize("mode", Mode)
+@pytest.mark.parametrize("scope", [Scope.WRITE, Scope.READ, Scope.WEBHOOKS_READ])
+def test_any_key_is_told_what_it_is_and_never_itself(
+    installed: Installation, mode: Mode, scope: Scope
+) -> None:
+    lender = Lender(installed).book.lender
+    asking = Lender(installed, Book(lender, mode), (scope,))  # live: there is no model yet
+    received = asking.ask("GET", KEY)
+    told = received.json()
+    (key,) = [one for one in installed.registry.keys(lender) if one.id == told["id"]]
+    assert told == {
+        "id": key.id,
+        "lender": lender,
+        "currency": "KES",
+        "mode": mode.value,
+        "scopes": [scope.value],
+        "created_at": moment(key.created_us).isoformat().replace("+00:00", "Z"),
+        "expires_at": None,
+        "rate_limit": 3,
+        "burst": 6,
+    }
+    assert received.headers["cache-control"] == "no-store"
+    assert received.headers["ratelimit-policy"] == '"key";q=6;w=2'
+    assert asking.service.key not in received.body.decode()
+
+
+def test_a_key_that_was_rotated_is_told_when_it_ends(lender: Lender) -> None:
+    followed = rotated(lender, {"overlap_hours": 1})
+    told = lender.ask("GET", KEY).json()
+    assert (told["id"], told["expires_at"]) == (
+        followed["previous_id"],
+        followed["previous_expires_at"],
+    )
+    newer = Service(lender.installed, followed["key"]).ask(KEY).json()
+    assert (newer["id"], newer["expires_at"]) == (followed["id"], None)
+
+
+def test_nobody_is_told_of_a_key_without_having_it(lender: Lender) -> None:
+    without = lender.ask("GET", KEY, headers={"authorization": ""})
+    assert (without.status, without.json()["code"]) == (401, "key_missing")
+    (key,) = lender.installed.registry.keys(lender.book.lender)
+    asked = lender.ask("GET", f"{KEY}?id={key.id}")
+    assert (asked.status, asked.json()["code"]) == (400, "invalid_parameter")
+    keys.revoke(lender.installed.registry, lender.installed.clock, key.id)
+    revoked = lender.ask("GET", KEY)
+    assert (revoked.status, revoked.json()["code"]) == (401, "key_refused")
 
 
 def test_the_new_key_works_beside_the_old_one_for_a_day(lender: Lender) -> None:

@@ -4,6 +4,7 @@ import base64
 import json
 import os
 import re
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -228,12 +229,39 @@ def test_pages_say_how_to_go_on(home: Path, capsys: pytest.CaptureFixture[str]) 
     out, err = capsys.readouterr()
     assert second in out
     assert first not in out
-    assert f"Older ones: --before {second}" in err
+    assert f"Older ones: {shlex.join(OF)} --before {second}\n" in err
     assert first in said(capsys, "events", *OF, "--before", second)
     assert main(["webhooks", "events", *OF, "--before", first]) == 0
     assert "demo has no older events in test mode." in capsys.readouterr().err
     assert main(["webhooks", "events", *OF, "--kind", "score.created"]) == 0
     assert "demo has no events of score.created in test mode." in capsys.readouterr().err
+
+
+def test_a_list_goes_on_with_what_it_was_asked_for_with(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    endpoint, other = added(home, capsys), added(home, capsys)
+    tests = []
+    for digit in "12":
+        tests.append(said(capsys, "test", *OF, endpoint.id).split()[0])
+        fail_all(home, endpoint, id="att_" + 28 * digit)
+        installed = opened(home)
+        happened = event(BOOK, EventKind.MODEL_ACTIVATED, "m", {}, clock.wall_us(), os.urandom(7))
+        EventStore(installed.database).add(happened)
+        installed.close()
+
+    def walked(action: str, *wanted: str) -> list[str]:
+        seen = []
+        while wanted:
+            assert main(["webhooks", action, "--limit", "1", *wanted]) == 0
+            out, err = capsys.readouterr()
+            seen += re.findall(r"evt_\w+", out)
+            wanted = tuple(shlex.split(err.partition("Older ones: ")[2].partition("\n")[0]))
+        return seen
+
+    assert walked("events", *OF, "--kind", "webhook.test") == tests[::-1]
+    assert walked("attempts", *OF, endpoint.id) == tests[::-1]
+    assert walked("attempts", *OF, other.id) == []
 
 
 def test_an_event_is_sent_again_to_whoever_wants_it_or_to_one(

@@ -271,6 +271,23 @@ class Health(Answer):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class OwnKey(Answer):
+    """What the key of the client is; `expires_at` is None where it never ends."""
+
+    id: str
+    lender: str
+    currency: str
+    mode: str
+    scopes: tuple[str, ...]
+    created_at: datetime
+    expires_at: datetime | None
+    rate_limit: int
+    """Requests a second."""
+    burst: int
+    """Requests at once."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Pending(Answer):
     """Events that have not arrived yet."""
 

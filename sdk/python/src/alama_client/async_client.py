@@ -35,6 +35,7 @@ if TYPE_CHECKING:
         NewWebhookEndpoint,
         OutcomeKind,
         OutcomeResult,
+        OwnKey,
         Review,
         ReviewDecision,
         ReviewReason,
@@ -131,6 +132,9 @@ class AsyncAlama(BaseClient):
 
     async def health(self) -> Health:
         return await self._run(calls.health())
+
+    async def key(self) -> OwnKey:
+        return await self._run(calls.key())
 
     async def get_score(self, request_id: str) -> StoredScore:
         return await self._run(calls.get_score(request_id))

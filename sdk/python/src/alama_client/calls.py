@@ -21,6 +21,7 @@ from alama_client.answers import (
     ListedScore,
     NewWebhookEndpoint,
     OutcomeResult,
+    OwnKey,
     Review,
     Score,
     StoredScore,
@@ -165,6 +166,10 @@ def explain(
 
 def health() -> Call[Health]:
     return Call("GET", "/v1/health", lambda said: read(Health, said), answers=GOOD | {503})
+
+
+def key() -> Call[OwnKey]:
+    return Call("GET", "/v1/key", lambda said: read(OwnKey, said))
 
 
 def get_score(request_id: str) -> Call[StoredScore]:

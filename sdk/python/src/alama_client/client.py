@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         NewWebhookEndpoint,
         OutcomeKind,
         OutcomeResult,
+        OwnKey,
         Review,
         ReviewDecision,
         ReviewReason,
@@ -274,6 +275,10 @@ class Alama(BaseClient):
     def health(self) -> Health:
         """Say whether Alama can serve; needs no key."""
         return self._run(calls.health())
+
+    def key(self) -> OwnKey:
+        """Say what the key is that this client has; never the key itself."""
+        return self._run(calls.key())
 
     def get_score(self, request_id: str) -> StoredScore:
         """Read a score back, with what was sent and what came of it."""

@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     Now = Callable[[], float]
 
 TOO_MANY_REQUESTS = 429
-NOTHING_WAS_DONE = frozenset({TOO_MANY_REQUESTS, 503})
-"""So everything may be sent again."""
-NOBODY_KNOWS = frozenset({408, 500, 502, 504})
+NOBODY_KNOWS = frozenset({408, 500, 502, 503, 504})
 """What does no harm when it is done twice may be sent again."""
+NOTHING_WAS_DONE = (errors.Busy, errors.IdempotencyInFlight)
+"""So everything may be sent again."""
 
 FIRST_WAIT_S = 0.5
 WAIT_S_MAX = 8.0
@@ -66,7 +66,7 @@ class Tries:
     def _again(self, error: errors.AlamaError) -> bool:
         if isinstance(error, errors.ConnectionFailed):
             return self._call.repeatable or not error.was_sent
-        if isinstance(error, errors.IdempotencyInFlight) or error.status in NOTHING_WAS_DONE:
+        if isinstance(error, NOTHING_WAS_DONE) or error.status == TOO_MANY_REQUESTS:
             return True
         return self._call.repeatable and error.status in NOBODY_KNOWS
 

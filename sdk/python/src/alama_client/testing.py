@@ -50,6 +50,17 @@ BASE_URL = "https://alama.invalid"
 NOON = datetime(2026, 11, 15, 12, tzinfo=UTC)
 """When everything happens, a second after the other."""
 MODEL = "sha256:" + "0" * 64
+OWN_KEY: Json = {
+    "id": "key_fake",
+    "lender": "fake",
+    "currency": "KES",
+    "mode": "test",
+    "scopes": ["scores:read", "scores:write"],
+    "created_at": "2026-01-01T00:00:00Z",
+    "expires_at": None,
+    "rate_limit": 1_000,
+    "burst": 2_000,
+}
 MORE: Json = {
     "base_score": 640.0,
     "reasons": [],
@@ -185,7 +196,7 @@ class FakeAlama:
         assert issubclass(failure, ConnectionFailed), failure
         raise httpx.ReadError("fake", request=request)
 
-    def _route(  # noqa: C901, PLR0911  one line for each path
+    def _route(  # noqa: C901, PLR0911, PLR0912  one line for each path
         self, seen: FakeRequest
     ) -> tuple[int, Json | None]:
         match (seen.method, *seen.path.strip("/").split("/")[1:]):
@@ -195,6 +206,8 @@ class FakeAlama:
                 return 200, self._explain(seen.json())
             case "GET", "health":
                 return 200, {"status": "ok", "version": "fake", "model": MODEL}
+            case "GET", "key":
+                return 200, OWN_KEY
             case "GET", "scores":
                 return 200, self._page(seen.query)
             case "GET", "scores", request_id:

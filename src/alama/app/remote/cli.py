@@ -32,7 +32,6 @@ from alama.monitoring.scores_cli import (
     none_of,
     request_id_from,
     say_list,
-    say_older,
 )
 from alama.platform.days import moment
 from alama.platform.errors import InvalidName
@@ -42,6 +41,7 @@ from alama.platform.terminal.tables import facts
 from alama.scoring.api import IDEMPOTENCY_KEY_MAX
 from alama.scoring.explain_api import ExplainReply
 from alama.scoring.explain_cli import ExplanationDrawing, add_sought, read_document
+from alama.scoring.keys_api import OwnKey
 from alama.scoring.scores_api import ScoreListed, ScoreRecord, ScoreReview
 from alama.scoring.sequels import Sequel
 
@@ -83,6 +83,8 @@ def register(parser: argparse.ArgumentParser) -> None:
     monitored = _action(nouns, "monitor", monitor, "how a book goes", MONITOR_DESCRIPTION)
     monitoring_cli.add_report(monitored)
     webhooks_cli.register(nouns)
+    told = _action(nouns, "key", key, "what the key is that is kept", KEY_DESCRIPTION)
+    _add_json(told)
     health_of = _action(nouns, "health", health, "whether scores can be given", HEALTH_DESCRIPTION)
     _add_json(health_of)
 
@@ -164,7 +166,7 @@ def list_scores(args: argparse.Namespace) -> int:
     else:
         terminal.remark(f"There are {none_of(args)}.")
     if last.next_cursor is not None:
-        say_older(args, last.next_cursor)
+        terminal.say_older(args, last.next_cursor)
     return 0
 
 
@@ -406,6 +408,10 @@ Show how the book of the key goes: what to look at first, the decisions of the l
 default rates that came true beside those that were predicted. --html writes the whole report,
 --json all of its figures."""
 
+KEY_DESCRIPTION: Final = """\
+Show what the key is that is kept: whose book it opens, what it may do there, until when, and how
+often. The key itself is not shown."""
+
 HEALTH_DESCRIPTION: Final = """\
 Ask whether the service can give scores. Exits with 0 where it can, else with 1."""
 
@@ -415,6 +421,29 @@ def monitor(args: argparse.Namespace) -> int:
     with connected(args) as session:
         report = session.client.ask(Call("GET", "/v1/monitoring", query), MonitoringReport)
     monitoring_cli.give(args, report)
+    return 0
+
+
+def key(args: argparse.Namespace) -> int:
+    with connected(args) as session:
+        answer = session.client.fetch(Call("GET", "/v1/key"))
+        own = session.client.read(answer, OwnKey)
+    if args.json:
+        _say_json(answer)
+        return 0
+    ends = own.expires_at
+    terminal.say(
+        facts(
+            [
+                ("key", own.id),
+                ("opens", f"{own.lender}, {own.mode} mode, amounts in {own.currency}"),
+                ("scopes", ", ".join(own.scopes)),
+                ("issued", f"{own.created_at:%Y-%m-%d %H:%M} UTC"),
+                ("ends", "never" if ends is None else f"{ends:%Y-%m-%d %H:%M} UTC"),
+                ("rate", f"{own.rate_limit:,} requests a second, {own.burst:,} at once"),
+            ]
+        )
+    )
     return 0
 
 

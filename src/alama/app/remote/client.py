@@ -59,10 +59,10 @@ BODY_MAX: Final = 64 << 20
 """What comes is no answer of Alama where it is larger."""
 
 _LIMITED: Final = 429
-_UNAVAILABLE: Final = 503
-_NOBODY_KNOWS: Final = frozenset({408, 500, 502, _UNAVAILABLE, 504})
+_NOBODY_KNOWS: Final = frozenset({408, 500, 502, 503, 504})
 _MAY_BE_DONE: Final = frozenset({*_NOBODY_KNOWS, *range(500, 600)})
 """What is in front of a service has more of them than are sent again, such as 524."""
+_BUSY: Final = "busy"
 _IN_FLIGHT: Final = "idempotency_in_flight"
 GOOD: Final = frozenset({200, 201, 202, 204})
 _SHOWN_MAX: Final = 200
@@ -298,8 +298,8 @@ def _problem(body: bytes) -> Problem | None:
 
 
 def _nothing_was_done(answer: _Answer, problem: Problem | None) -> bool:
-    """Whether that is certain: what stands in front may answer 503 for what went through."""
-    return answer.status == _LIMITED or (answer.status == _UNAVAILABLE and problem is not None)
+    """Whether that is certain: other answers of 503 may be to what went through."""
+    return answer.status == _LIMITED or (problem is not None and problem.code == _BUSY)
 
 
 def _retry_after_s(answer: _Answer) -> float:

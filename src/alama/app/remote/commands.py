@@ -85,5 +85,5 @@ def _login(args: argparse.Namespace) -> Login:
 
 
 def book_of(login: Login) -> str:
-    """Name whose book a key opens, as far as that is known."""
-    return f"{login.lender or 'a lender'}, {login.mode} mode"
+    """Name whose book a key opens."""
+    return f"{login.lender}, {login.mode} mode"

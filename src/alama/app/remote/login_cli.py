@@ -42,11 +42,10 @@ examples:
   print-secret alama-key | alama login https://scores.example.org"""
 
 _MODE_PREFIX: Final = {f"alama_{mode.value}_": mode for mode in Mode}
-_MAY_NOT_SAY: Final = "scope_missing"
 
 
 class Told(msgspec.Struct, frozen=True):
-    """What a report says of the book that a key opens."""
+    """What a service says of the book that a key opens."""
 
     lender: Annotated[str, msgspec.Meta(pattern=r"^[!-~]{1,64}\Z")]
     currency: Annotated[str, msgspec.Meta(pattern=r"^[A-Z]{3}\Z")]
@@ -77,10 +76,8 @@ def run(args: argparse.Namespace) -> int:
     kept.keep(login)
     again = any((one.url, one.mode) == (url, login.mode) for one in before)
     terminal.say(f"{url}: {book_of(login)}")
-    if login.lender is None:
-        terminal.remark("The key may not read monitoring, so its lender is not told.")
     terminal.remark(f"{'The key before is replaced' if again else 'The key is kept'}: {kept.path}")
-    terminal.remark("Try next: alama remote scores list")
+    terminal.remark("What it may do: alama remote key")
     return 0
 
 
@@ -89,7 +86,7 @@ def _say_kept(kept: Logins) -> None:
     if not found:
         terminal.remark("No key is kept. To keep one: alama login URL")
         return
-    rows = [(one.url, one.lender or "", one.mode.value, one.key[-4:]) for one in found]
+    rows = [(one.url, one.lender, one.mode.value, one.key[-4:]) for one in found]
     table = Lines(("service", "lender", "mode", "key ends in"), rows).without_empty()
     terminal.say(table.table())
 
@@ -112,10 +109,8 @@ def _tried(url: str, key: str) -> Login:
     mode = next(mode for prefix, mode in _MODE_PREFIX.items() if key.startswith(prefix))
     client = Client(url, key)
     try:
-        told = client.ask(Call("GET", "/v1/monitoring", {"days": "1"}), Told)
+        told = client.ask(Call("GET", "/v1/key"), Told)
     except Refused as error:
-        if error.code == _MAY_NOT_SAY:
-            return Login(url, mode, key, None, None)
         if error.code is None:
             raise InvalidAddress(str(error), hint=error.hint) from error
         raise

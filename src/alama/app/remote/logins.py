@@ -37,13 +37,13 @@ class InvalidAddress(AlamaError):
 
 
 class Login(msgspec.Struct, frozen=True):
-    """A key for one service, and what the service said of it; None: it did not say."""
+    """A key for one service, and what the service said of it."""
 
     url: str
     mode: Mode
     key: str
-    lender: str | None
-    currency: str | None
+    lender: str
+    currency: str
 
     def __repr__(self) -> str:
         return f"Login({self.url!r}, {self.mode!r})"  # never the key

@@ -66,7 +66,7 @@ def register(nouns: Subparsers) -> None:
 def _opened(args: argparse.Namespace) -> Iterator[UseCases]:
     with connected(args) as session:
         login, client = session
-        book = Book(login.lender or "the lender", login.mode)
+        book = Book(login.lender, login.mode)
         yield UseCases(book, Endpoints(client), Events(client), clock.wall_us)
 
 

@@ -13,6 +13,7 @@ from alama.operations.findings import Finding, broken, ok, unchecked
 from alama.platform.database import database as databases
 from alama.platform.database import migrate
 from alama.platform.errors import StoreUnavailable, StoreUnfit
+from alama.platform.extras import how_to_install
 from alama.platform.files import secret_file
 from alama.policies.commands import hint_of
 
@@ -145,7 +146,7 @@ def _described(url: URL, database: Database) -> str:
 def _todo(error: Exception, settings: Settings) -> str:
     variable = settings.database_variable
     if isinstance(error, ModuleNotFoundError):
-        return "pip install 'alama[postgres]'"
+        return how_to_install("postgres")
     if isinstance(error, OSError):
         return f"let the user who runs Alama read and write it; {variable} says where it is"
     return hint(error, f"does it run, and is {variable} right? `alama settings` shows it")

@@ -91,7 +91,7 @@ class Success:
 class Operation:
     """One method of one path. It decorates its handler, a method of a class of endpoints.
 
-    With a scope it needs a key that has it.
+    With a scope it needs a key that has it; with `any_key`, a key whatever its scopes.
 
     `requests` are examples of its body, the one to show first; `body_told` says what it is. Where
     there is an `other_body`, either will do. A body that is a file has one of the media types
@@ -107,6 +107,7 @@ class Operation:
     description: str
     replies: Mapping[int, Success]
     scope: Scope | None = None
+    any_key: bool = False
     parameters: tuple[str, ...] = ()
     body: str | None = None
     other_body: str | None = None
@@ -119,9 +120,14 @@ class Operation:
     for_operators: bool = False
 
     @property
+    def needs_key(self) -> bool:
+        return self.any_key or self.scope is not None
+
+    @property
     def problems(self) -> tuple[type[AlamaError], ...]:
         """Every kind of problem that the operation can answer with."""
-        return (*self.refusals, *(ADMISSION if self.scope else ()), *ALWAYS)
+        admission = [kind for kind in ADMISSION if self.scope or kind is not errors.ScopeMissing]
+        return (*self.refusals, *(admission if self.needs_key else ()), *ALWAYS)
 
     def __call__(self, method: Method) -> Method:
         """Name the method that serves it; one may serve several."""

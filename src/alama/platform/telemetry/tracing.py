@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
 from alama.core.errors import AlamaError
+from alama.platform.extras import how_to_install
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -59,7 +60,7 @@ def check(environment: Mapping[str, str]) -> None:
         raise TracesUnavailable(
             "the environment names a collector of traces, and the libraries for them are not "
             "installed",
-            hint=f"install alama[traces], or unset {' and '.join(ENDPOINTS)}",
+            hint=f"{how_to_install('traces')}. Or unset {' and '.join(ENDPOINTS)}",
         )
     # The library would repeat it in the log, with the token that it may hold.
     for name in ENDPOINTS:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 import os
+import shlex
 import signal
 import sys
 import threading
@@ -14,13 +15,14 @@ import time
 from collections.abc import Callable
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Final, NoReturn, Protocol
+from typing import TYPE_CHECKING, Any, Final, NoReturn, Protocol
 
 from rich.console import Console
 from rich.segment import Segment
 from rich.text import Text
 
 from alama.core.application import visible_lines
+from alama.platform.days import moment
 from alama.platform.errors import InvalidName
 
 if TYPE_CHECKING:
@@ -258,6 +260,33 @@ def span(duration_us: int) -> str:
 
 def _moment(moment_us: int) -> datetime:
     return datetime.fromtimestamp(moment_us / _US, UTC)
+
+
+_TIMES: Final = ("--since", "--until")
+"""The options whose times are kept in microseconds."""
+
+
+def repeat(parser: argparse.ArgumentParser, *named: str) -> None:
+    """Name what says which list is meant, options by their dashes, for `say_older`."""
+    parser.set_defaults(default_of=parser.get_default, repeated=named)
+
+
+def say_older(args: argparse.Namespace, last: object) -> None:
+    """Say how to go on after the last line of a page: with what was given of what is repeated."""
+    typed = []
+    for name in args.repeated:
+        word = name.removeprefix("--")
+        given: Any = getattr(args, word, None)
+        if given is True:
+            typed.append(name)
+        elif given != args.default_of(word):
+            text = moment(given).isoformat() if name in _TIMES else str(given)
+            if word == name:  # an argument
+                typed.append(text)
+            else:
+                # What begins with a dash is taken for an option unless it is joined to its own.
+                typed += [f"{name}={text}"] if text.startswith("-") else [name, text]
+    remark(f"Older ones: {shlex.join([*typed, '--before', str(last)])}")
 
 
 def add_yes(parser: argparse.ArgumentParser) -> None:

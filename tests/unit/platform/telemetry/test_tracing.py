@@ -53,7 +53,7 @@ def test_a_missing_library_is_told_by_the_name_of_its_extra(
     monkeypatch.setattr(tracing, "_LIBRARIES", ("alama_nowhere.sdk",))
     with pytest.raises(TracesUnavailable) as refused:
         tracing.check(NAMED)
-    assert "alama[traces]" in str(refused.value.hint)
+    assert "pip install '.[traces]'" in str(refused.value.hint)
 
 
 @pytest.mark.parametrize(

@@ -206,6 +206,11 @@ public final class Alama {
         return run(Call.get("/v1/health", said -> Reader.read(Health.class, said)).answeredBy503());
     }
 
+    /** Say what the key is that this client has; never the key itself. */
+    public OwnKey key() {
+        return run(Call.get("/v1/key", said -> Reader.read(OwnKey.class, said)));
+    }
+
     // -------------------------------------------------------------------------------------------- webhooks
 
     /** Have all events sent to a URL: see {@link #makeEndpoint(String, Collection, String)}. */

@@ -253,6 +253,7 @@ public final class FakeAlama {
             case "POST score" -> reply(200, score(request));
             case "POST explain" -> reply(200, explain(request.json()));
             case "GET health" -> reply(200, Map.of("status", "ok", "version", "fake", "model", MODEL));
+            case "GET key" -> reply(200, ownKey());
             case "GET scores" -> reply(200, id.isEmpty() ? page(request.query) : stored(id));
             case "POST scores/review" -> reply(201, review(id, request.json()));
             case "POST outcomes" -> reply(200, outcomes(request.json()));
@@ -269,6 +270,20 @@ public final class FakeAlama {
             }
             default -> throw problem(Problem.NotFound.class, null);
         };
+    }
+
+    private static Map<String, Object> ownKey() {
+        Map<String, Object> said = new LinkedHashMap<>();
+        said.put("id", "key_fake");
+        said.put("lender", "fake");
+        said.put("currency", "KES");
+        said.put("mode", "test");
+        said.put("scopes", List.of("scores:read", "scores:write"));
+        said.put("created_at", "2026-01-01T00:00:00Z");
+        said.put("expires_at", null);
+        said.put("rate_limit", 1_000);
+        said.put("burst", 2_000);
+        return said;
     }
 
     private static Reply reply(int status, Map<String, Object> said) {

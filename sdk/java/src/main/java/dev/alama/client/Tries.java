@@ -13,11 +13,8 @@ import java.util.function.DoubleSupplier;
 final class Tries {
     static final int TOO_MANY_REQUESTS = 429;
 
-    /** So everything may be sent again. */
-    private static final Set<Integer> NOTHING_WAS_DONE = Set.of(TOO_MANY_REQUESTS, 503);
-
     /** What does no harm when it is done twice may be sent again. */
-    private static final Set<Integer> NOBODY_KNOWS = Set.of(408, 500, 502, 504);
+    private static final Set<Integer> NOBODY_KNOWS = Set.of(408, 500, 502, 503, 504);
 
     static final double ANSWERED_WAIT_MIN = 1;
     private static final double FIRST_WAIT = 0.5;
@@ -68,10 +65,10 @@ final class Tries {
             return repeatable || !failed.wasSent();
         }
         int status = error.status().orElse(0);
-        if (error instanceof Problem.IdempotencyInFlight || NOTHING_WAS_DONE.contains(status)) {
-            return true;
-        }
-        return repeatable && NOBODY_KNOWS.contains(status);
+        boolean nothingWasDone = status == TOO_MANY_REQUESTS
+                || error instanceof Problem.Busy
+                || error instanceof Problem.IdempotencyInFlight;
+        return nothingWasDone || (repeatable && NOBODY_KNOWS.contains(status));
     }
 
     static double seconds(Duration duration) {

@@ -315,6 +315,7 @@ final class ClientTest {
 
     void aScoreOfTheFakeIsTyped() {
         isTrue(alama.health().ok());
+        same(Optional.empty(), alama.key().expiresAt());
         same("already_met", alama.explain(COMPACT).recourse());
         fake.answer(Map.of("decision", "REVIEW"));
         String id = alama.score(COMPACT).requestId();
@@ -473,6 +474,8 @@ final class ClientTest {
             "id", "type", "timestamp", "activatedAt", "card", "firstDay", "lastDay", "scores", "Drift.name", "psi",
             "limit", "endpointId", "WebhookEndpointDisabledEvent.reason", "event", "url", "kinds", "description",
             "failingSince", "disabledAt", "disabledReason", "count", "nextAttemptAt",
+            // of keys, but for the key
+            "lender", "scopes", "expiresAt", "rateLimit", "burst",
             // fixed sentences of the service
             "Explanation.notice", "OutcomeResult.message", "WebhookTestEvent.message",
             // of the service, of the fake, of a broken rule, and the words of open sets

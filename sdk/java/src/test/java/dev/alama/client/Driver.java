@@ -72,6 +72,7 @@ final class Driver {
             case "score" -> score();
             case "explain" -> explain();
             case "health" -> alama.health();
+            case "key" -> alama.key();
             case "get_score" -> alama.getScore(text("request_id"));
             case "list_scores" -> listScores();
             case "score_many" -> scoreMany();

@@ -18,7 +18,8 @@ final class Shapes {
             ShapValue.class, Reason.class, Offer.PriceParts.class, Offer.class, Score.class, Review.class,
             Outcome.class, StoredScore.class, ListedScore.class, OutcomeResult.class, ExplainedValue.class,
             Change.class,
-            Counterfactual.class, Obstacle.class, Explanation.class, Health.class, WebhookEndpoint.Pending.class,
+            Counterfactual.class, Obstacle.class, Explanation.class, Health.class, OwnKey.class,
+            WebhookEndpoint.Pending.class,
             WebhookEndpoint.class, NewWebhookEndpoint.class, TestSent.class, Event.Drift.class);
 
     public static void main(String[] arguments) {
@@ -69,7 +70,8 @@ final class Shapes {
                 shown("WebhookEndpointCreated", alama.makeEndpoint("https://loans.example.com/hook")),
                 shown("WebhookEndpoint", alama.listEndpoints().get(0)),
                 shown("TestSent", alama.testEndpoint(alama.listEndpoints().get(0).id())),
-                shown("Health", alama.health()));
+                shown("Health", alama.health()),
+                shown("OwnKey", alama.key()));
     }
 
     private static List<Object> shown(String schema, Answer answer) {
