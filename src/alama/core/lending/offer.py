@@ -95,16 +95,16 @@ def find_loan_to_confirm(
 def make_offer(policy: ReadyPolicy, decision: Decision, loan: Found) -> Offer:
     """Price a loan, and offer it unless the decision is DECLINED."""
     tariff = policy.tariffs[loan.term]
-    apr = tariff.apr(loan.probability, loan.amount)
+    quote = tariff.quote(loan.probability, loan.amount)
     return Offer(
         policy.currency,
         0 if decision is _DECLINED else loan.amount,
         tariff.term_days,
-        apr,
+        quote.apr,
         loan.probability,
-        tariff.price(loan.probability, loan.amount, apr),
-        tariff.fee(loan.amount, apr),
-        tariff.expected_loss(loan.probability, loan.amount, apr),
+        quote.price,
+        quote.fee,
+        quote.expected_loss,
     )
 
 
@@ -300,7 +300,7 @@ class _Search:
             return None
         tariff, step = self._policy.tariffs[term], self._policy.limit_step
         # A cheap bound spares most look-ups.
-        bound = tariff.amount_max(self._room)
+        bound = tariff.amount_max(tariff.room(self._room, self._inflow))
         if at_least > bound:
             return None
         tables = self._loans.tables
@@ -313,7 +313,7 @@ class _Search:
             # To somebody who is declined we say what would have applied, by the tier they have.
             if tier is self._tier or tier.decision is not _DECLINED:
                 cap = min(highest, tier.limit_max)
-                room = room_monthly(tier, self._inflow, self._owed)
+                room = tariff.room(room_monthly(tier, self._inflow, self._owed), self._inflow)
                 allowed = tariff.largest(probability, room, cap, step)
             if allowed > tables.lasts[band]:
                 found = Found(term, tables.lasts[band], probability)
@@ -361,11 +361,11 @@ class _Search:
     def _could_repay(self, term: int, amount: int) -> bool:
         """Say whether a loan of the lowest band can be repaid, be it offered or not."""
         tariff = self._policy.tariffs[term]
-        if tariff.due_monthly(Probability(0.0), amount) > self._room:
+        if tariff.due_monthly(Probability(0.0), amount) > tariff.room(self._room, self._inflow):
             return False
         probability, tier = self.judge(term, 0)
         room = room_monthly(tier, self._inflow, self._owed)
-        return tariff.due_monthly(probability, amount) <= room
+        return tariff.due_monthly(probability, amount) <= tariff.room(room, self._inflow)
 
 
 class _SearchToConfirm(_Search):
