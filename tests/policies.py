@@ -7,14 +7,18 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import numpy as np
 
+from alama.core.lending.cash_flow import AprKind
 from alama.core.lending.policy import (
     SCHEMA,
     Affordability,
     Caps,
     Decision,
+    Fees,
+    Kind,
     OwnRule,
     Policy,
     Pricing,
+    Repayment,
     StandardLoan,
     Sufficiency,
     Tier,
@@ -23,7 +27,7 @@ from alama.core.lending.policy_check import STEPS_MAX, seal
 from alama.core.units import Apr, Money
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from tests.factories import Rng
 
@@ -70,7 +74,8 @@ def random_policy(rng: Rng) -> Policy:
     caps = np.sort(rng.integers(1, min(100_000 // step, STEPS_MAX) + 1, count))[::-1]
     shares = np.sort(rng.random(count))[::-1]
     decisions = np.sort(rng.integers(0, len(DECISIONS), count))
-    terms = np.sort(rng.choice(TERMS_DAYS, rng.integers(1, 5), replace=False)).tolist()
+    repayment = random_repayment(rng)
+    terms = random_terms(rng, repayment)
     funding, margin = rng.uniform(0.1, 20.0, 2).tolist()
     return seal(
         Policy(
@@ -112,8 +117,34 @@ def random_policy(rng: Rng) -> Policy:
                 below_break_even=DECISIONS[int(rng.integers(1, 3))],
                 charges_max=one_of(rng, None, 0.2, 1.0),
             ),
+            repayment=repayment,
         )
     )
+
+
+def random_repayment(rng: Rng) -> Repayment | msgspec.UnsetType:
+    """Give a way to repay, or none, as older policies have it."""
+    if rng.random() < 0.2:
+        return msgspec.UNSET
+    return Repayment(
+        kind=one_of(rng, *Kind),
+        every_days=one_of(rng, 7, 14, 30),
+        # A fee that is deducted can be too much for a cap, which is told of a policy.
+        fees=Fees.ADDED,
+        saving=one_of(rng, 0.0, 0.5, 1.0),
+        payment_share_max=one_of(rng, None, 0.1, 0.8),
+        fee_tax=one_of(rng, 0.0, 0.2),
+        capped_apr=one_of(rng, *AprKind),
+        shown_apr=one_of(rng, *AprKind),
+    )
+
+
+def random_terms(rng: Rng, repayment: Repayment | msgspec.UnsetType) -> list[int]:
+    """Give terms in rising order, each of whole periods."""
+    days: Sequence[int] = TERMS_DAYS
+    if not isinstance(repayment, msgspec.UnsetType) and repayment.kind is Kind.INSTALMENTS:
+        days = [repayment.every_days * count for count in (1, 2, 3, 4, 6)]
+    return [int(one) for one in np.sort(rng.choice(days, rng.integers(1, 5), replace=False))]
 
 
 def one_of(rng: Rng, *choices: Any) -> Any:

@@ -194,8 +194,9 @@ def is_repayable(case: Case, tier: Tier, amount: int, days: int) -> bool:
     points = points_of(case, amount, days)
     probability = calibration.shown_probability(points)
     own = min(tier, tier_of(policy, points), key=lambda t: t.score_min)
-    tariff = Tariff(policy.pricing, policy.caps, days)
-    room = own.inflow_share * (case.value("avg_inflow") or 0.0) - existing(case)
+    tariff = Tariff.of(policy, days)
+    inflow = case.value("avg_inflow") or 0.0
+    room = tariff.room(own.inflow_share * inflow - existing(case), inflow)
     refused = own.decision is Decision.DECLINED and own != tier
     fits = amount <= own.limit_max and tariff.due_monthly(probability, amount) <= room
     return fits and not refused
@@ -328,7 +329,7 @@ def test_the_offer_is_the_one_that_trying_every_loan_finds(case: Case) -> None:
     if limit:
         points = points_of(case, amount, days)
         assert said.offer.default_probability == calibration.shown_probability(points)
-        tariff = Tariff(case.policy.policy.pricing, case.policy.policy.caps, days)
+        tariff = Tariff.of(case.policy.policy, days)
         assert said.offer.apr == tariff.apr(said.offer.default_probability, amount)
 
 

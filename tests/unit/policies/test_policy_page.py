@@ -297,4 +297,4 @@ def test_the_cap_can_leave_a_negative_margin_as_the_page_says() -> None:
     tariff = Tariff(POLICY.pricing, POLICY.caps, POLICY.terms_days[0])
     apr = tariff.apr(Probability(0.5), POLICY.limit_step)
     assert apr == POLICY.caps.apr_max
-    assert tariff.price(Probability(0.5), POLICY.limit_step, apr).margin < 0.0
+    assert tariff.quote(Probability(0.5), POLICY.limit_step).price.margin < 0.0

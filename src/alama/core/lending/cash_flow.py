@@ -43,6 +43,10 @@ class AprKind(StrEnum):
     EFFECTIVE = "effective"
 
 
+_SIMPLE: Final = AprKind.SIMPLE
+_NOMINAL: Final = AprKind.NOMINAL
+
+
 class Payment(msgspec.Struct, frozen=True, gc=False):
     """One payment: so many days after the loan began, and what of it repays, earns and is fee."""
 
@@ -75,6 +79,23 @@ class Aprs(msgspec.Struct, frozen=True, gc=False):
     simple: Apr
     nominal: Apr
     effective: Apr
+
+    def by(self, kind: AprKind) -> Apr:
+        """Give the one of a definition."""
+        # A value of an enum takes long to look up on Python 3.11.
+        if kind is _NOMINAL:
+            return self.nominal
+        return self.simple if kind is _SIMPLE else self.effective
+
+
+class Terms(msgspec.Struct, frozen=True, gc=False):
+    """A loan in whole units: what is lent, what of it arrives, the fee with its tax, the total."""
+
+    amount: int
+    received: int
+    fee: int
+    tax: int
+    total: int
 
 
 def units_of(currency: str) -> int:
@@ -110,22 +131,19 @@ class Periods:
         level, rest = divmod(total, self.count)
         return [*repeat(level, self.count - 1), level + rest]
 
-    def apr(self, kind: AprKind, amount: int, received: int, total: int) -> Apr:
-        """Give the yearly rate of a loan, percent rounded down to hundredths; all in whole units."""
-        if kind is AprKind.SIMPLE:
-            return _to_hundredths((total - received) / amount / self._years * _PERCENT)
-        rate = internal_rate(received, self.payments(total))
-        if kind is AprKind.NOMINAL:
-            return _to_hundredths(rate * self._a_year * _PERCENT)
-        return _to_hundredths(math.expm1(math.log1p(rate) * self._a_year) * _PERCENT)
-
-    def aprs(self, amount: int, received: int, total: int) -> Aprs:
-        """Give the rate by each definition."""
-        return Aprs(*(self.apr(kind, amount, received, total) for kind in AprKind))
+    def aprs(self, terms: Terms) -> Aprs:
+        """Give the yearly rate of a loan by each definition, percent rounded down to hundredths."""
+        rate = internal_rate(terms.received, self.payments(terms.total))
+        charged = (terms.total - terms.received) / terms.amount
+        return Aprs(
+            _to_hundredths(charged / self._years * _PERCENT),
+            _to_hundredths(rate * self._a_year * _PERCENT),
+            _to_hundredths(math.expm1(math.log1p(rate) * self._a_year) * _PERCENT),
+        )
 
 
 def internal_rate(received: float, payments: Sequence[float]) -> float:
-    """Give the rate a period at which payments, one at the end of each, are worth what was received.
+    """Give the rate at which payments, one at the end of each period, are worth what was received.
 
     Newton's steps on v = 1 / (1 + rate): what payments are worth rises with it and bends upwards,
     so after the first of them they fall until there is nothing left to fall.
@@ -157,16 +175,6 @@ def _worth(v: float, payments: Iterable[float]) -> float:
 def _to_hundredths(percent: float) -> Apr:
     # A hair more: what is 36.5 to all its digits must not be shown as 36.49.
     return Apr(math.floor(round(percent * 100.0, 6)) / 100.0)
-
-
-class Terms(msgspec.Struct, frozen=True, gc=False):
-    """A loan in whole units: what is lent, what of it arrives, the fee with its tax, the total."""
-
-    amount: int
-    received: int
-    fee: int
-    tax: int
-    total: int
 
 
 def schedule(periods: Periods, terms: Terms, units: int) -> Schedule:

@@ -25,6 +25,7 @@ from alama.core.lending.policy import (
     Daily,
     Decision,
     Fees,
+    Kind,
     Law,
     Policy,
     Pricing,
@@ -71,8 +72,8 @@ _TABLES: Final[Mapping[str, str]] = {
         "look at it."
     ),
     "repayment": (
-        "How a loan is paid back: \"bullet\", at once on its last day, or \"instalments\", in equal "
-        "payments. Price, room and yearly rates follow from these payments."
+        'How a loan is paid back: in equal "instalments", or as a "bullet", at once on its last '
+        "day. Price, room and yearly rates follow from these payments."
     ),
     "pricing": "What a loan has to earn. docs/policy.md has the arithmetic.",
     "caps": "What a price may be at most, fees included.",
@@ -93,9 +94,9 @@ _KEYS: Final[Mapping[str, str]] = {
     "sufficiency.fields_min": "how many of the model's fields must be given, amount and term apart",
     "sufficiency.outside_times": "a number this many times beyond all that training saw: REVIEW",
     "sufficiency.unlike_share": "stranger than all but this share of those in training: REVIEW",
-    "repayment.every_days": "between instalments: 7, 14 or 30; of no meaning for a bullet",
+    "repayment.every_days": "between instalments: 7, 14 or 30",
     "repayment.fees": '"deducted" from what is paid out, or "added" to what is paid back',
-    "repayment.saving": "of a bullet: the share of earlier months' room that counts for its payment",
+    "repayment.saving": "of a bullet: the share of earlier months' room that counts for it",
     "repayment.payment_share_max": "no payment is above this share of a month's inflow",
     "repayment.fee_tax": "what the state takes on top of a fee, as a share of it",
     "repayment.capped_apr": 'caps.apr_max is held by: "simple", "nominal" or "effective"',
@@ -289,6 +290,7 @@ def draft(currency: str, place: Jurisdiction, name: str | None = None) -> Policy
                 below_break_even=Decision.REVIEW,
             ),
             repayment=Repayment(
+                kind=Kind.INSTALMENTS,
                 fees=Fees.DEDUCTED,
                 payment_share_max=_PAYMENT_SHARE_MAX,
                 fee_tax=place.fee_tax.value if place.fee_tax else 0.0,
@@ -334,7 +336,7 @@ def _remarks(place: Jurisdiction) -> Iterator[tuple[str, str]]:
     if place.apr_max is None:
         yield "caps.apr_max", "No law's that we know of: a bound to start from. Set your own."
     elif place.apr_max.value <= _FUNDING + _MARGIN:
-        said = f"A cap of {place.apr_max.value:g} leaves no room for these: loans lose money at it, "
+        said = f"A cap of {place.apr_max.value:g} leaves no room for these: loans lose money, "
         yield "pricing.funding", f"{said}and are left to a person. Funding and margin are yours."
     if place.inflow_share_max is not None:
         figure = place.inflow_share_max

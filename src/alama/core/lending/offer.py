@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import msgspec
 
 from alama.core import calibration
+from alama.core.lending.cash_flow import AprKind, Aprs, Schedule
 from alama.core.lending.policy import Decision, Rule, Tier
 from alama.core.lending.pricing import Price
 from alama.core.lending.ready_policy import Objection, ReadyPolicy, ReadyRule
@@ -35,13 +36,14 @@ _LOSING_TO_CONFIRM: Final = Objection(Rule.BELOW_BREAK_EVEN.value, Decision.REVI
 _OFFER_BELOW_CUTOFF: Final = Objection(Rule.OFFER_BELOW_CUTOFF.value, Decision.DECLINED)
 
 
-class Offer(msgspec.Struct, frozen=True, gc=False):
+class Offer(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     """What may be lent: up to `limit` in `currency`, for `term_days`, at `apr` percent per year.
 
     Price and probability are those of a loan of the limit itself; `fee` is the part of the price
     that is taken as such, `expected_loss` what the loan is expected to lose, both in money. Where
     nothing is offered the limit is 0, and they are those of the loan that would have applied: the
-    largest by tier and income, or the smallest there is where none can be repaid.
+    largest by tier and income, or the smallest there is where none can be repaid. `apr` is by the
+    definition of `apr_kind`, `aprs` by each, as far as the policy speaks of repayment.
     """
 
     currency: str
@@ -52,6 +54,8 @@ class Offer(msgspec.Struct, frozen=True, gc=False):
     price: Price
     fee: Money
     expected_loss: Money
+    apr_kind: AprKind = AprKind.SIMPLE
+    aprs: Aprs | None = None
 
 
 class Found(msgspec.Struct, frozen=True, gc=False):
@@ -105,7 +109,15 @@ def make_offer(policy: ReadyPolicy, decision: Decision, loan: Found) -> Offer:
         quote.price,
         quote.fee,
         quote.expected_loss,
+        tariff.apr_kind,
+        quote.aprs,
     )
+
+
+def lay_out(policy: ReadyPolicy, offer: Offer) -> Schedule:
+    """Give the payments of a loan of the limit that the policy has offered."""
+    tariff = policy.tariffs[policy.terms_days.index(offer.term_days)]
+    return tariff.schedule(offer.default_probability, offer.limit)
 
 
 class _Binding(NamedTuple):

@@ -172,9 +172,7 @@ class Repayment(_Part, frozen=True):
     shown_apr: AprKind = AprKind.NOMINAL
 
 
-UNSAID: Final = Repayment(
-    saving=1.0, capped_apr=AprKind.SIMPLE, shown_apr=AprKind.SIMPLE
-)
+UNSAID: Final = Repayment(saving=1.0, capped_apr=AprKind.SIMPLE, shown_apr=AprKind.SIMPLE)
 """What a policy means that does not speak of repayment: all of the earlier room counts."""
 
 

@@ -315,6 +315,7 @@ def _forbidden_faults(policy: Policy, catalogue: Catalogue) -> Iterator[Fault]:
 # -------------------------------------------------------------------------------------------- money
 
 
+_FEES: Final = ("fee_per_loan", "fee_share")
 _PRICING_MOST: Final = {
     "cost_per_loan": float(MONEY_MAX),
     "cost_share": 1.0,
@@ -344,7 +345,7 @@ def _cap_faults(policy: Policy) -> Iterator[Fault]:
     if not 0.0 < caps.apr_max <= RATE_MAX:
         yield ("caps", "apr_max"), f"must be above 0 and at most {RATE_MAX:_.0f}"
     elif pricing.funding >= caps.apr_max:
-        yield ("caps", "apr_max"), f"{_below_costs(policy)}: every loan would lose money"
+        yield ("caps", "apr_max"), _below_costs(policy)
     if caps.charges_max is not None:
         # At the longest term a bound on all charges is the lowest bound on the price.
         years = max(policy.terms_days, default=YEAR_DAYS) / YEAR_DAYS
@@ -364,10 +365,11 @@ def _cap_faults(policy: Policy) -> Iterator[Fault]:
 def _below_costs(policy: Policy) -> str:
     cap, pricing = policy.caps.apr_max, policy.pricing
     meant = f"; did you mean {100 * cap:g}?" if cap <= SHARE_LIKE_MAX else ""
-    said = f"is {cap:g} percent a year, not above funding of {pricing.funding:g} percent"
-    if pricing.funding < cap:
-        said += f" and a margin of {pricing.margin:g} together: no price earns that margin"
-    return said + meant
+    costs = pricing.funding + pricing.margin
+    what, so = f"funding and margin together, {costs:g}", "no price earns that margin"
+    if pricing.funding >= cap:
+        what, so = f"funding, {pricing.funding:g}", "every loan would lose money"
+    return f"is {cap:g} percent a year, not above {what} percent: {so}{meant}"
 
 
 def _repayment_faults(policy: Policy) -> Iterator[Fault]:
@@ -391,8 +393,19 @@ def _repayment_faults(policy: Policy) -> Iterator[Fault]:
             if days % said.every_days:
                 fault = f"must be a whole number of payments, one every {said.every_days} days"
                 yield ("terms_days", place), fault
-    if said.fees is Fees.DEDUCTED and terms and min(terms) > 0 and policy.limit_step > 0:
+    if said.fees is Fees.DEDUCTED and _is_possible(policy):
         yield from _deducted_faults(policy, said)
+
+
+def _is_possible(policy: Policy) -> bool:
+    """Say whether the figures that a fee is judged by can be; where not, that is told."""
+    pricing, terms = policy.pricing, policy.terms_days
+    return (
+        1 <= policy.limit_step <= MONEY_MAX
+        and 0.0 < policy.caps.apr_max <= RATE_MAX
+        and all(0.0 <= getattr(pricing, name) <= _PRICING_MOST[name] for name in _FEES)
+        and all(1 <= days <= TERM_DAYS_MAX for days in terms)
+    )
 
 
 def _deducted_faults(policy: Policy, said: Repayment) -> Iterator[Fault]:
@@ -412,7 +425,7 @@ def _deducted_faults(policy: Policy, said: Repayment) -> Iterator[Fault]:
         most = min(most, amount * (policy.caps.charges_max or math.inf))
         if fee > most:
             fault = (
-                f"is above the caps with fee_per_loan: {fee:,.2f} on {amount:,.0f} for {days} days, "
+                f"is above the caps with fee_per_loan: {fee:,.2f} on {amount:,.0f}, {days} days, "
                 f"where they leave {most:,.2f}"
             )
             yield ("pricing", "fee_share"), fault

@@ -23,7 +23,16 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from alama.core.lending.cash_flow import YEAR_DAYS, AprKind, Periods, Terms, units_of
+from alama.core.lending.cash_flow import (
+    YEAR_DAYS,
+    AprKind,
+    Aprs,
+    Periods,
+    Schedule,
+    Terms,
+    schedule,
+    units_of,
+)
 from alama.core.lending.policy import UNSAID, Fees, Kind, Repayment
 from alama.core.units import Apr, Money, Probability
 
@@ -50,12 +59,16 @@ class Price(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
 
 
 class Quote(msgspec.Struct, frozen=True, gc=False):
-    """What a loan is offered at: its yearly rate and the parts of it, its fee, what it may lose."""
+    """What a loan is offered at: its yearly rate and the parts of it, its fee, what it may lose.
+
+    A policy that does not speak of repayment knows one definition of a rate.
+    """
 
     apr: Apr
     price: Price
     fee: Money
     expected_loss: Money
+    aprs: Aprs | None = None
 
 
 class Tariff:
@@ -66,7 +79,6 @@ class Tariff:
     """
 
     __slots__ = (
-        "_apr_kind",
         "_cap_beside",
         "_cap_share",
         "_even_beside",
@@ -89,6 +101,7 @@ class Tariff:
         "_tax_of_fee",
         "_units",
         "_years",
+        "apr_kind",
         "apr_max",
         "months",
         "periods",
@@ -121,7 +134,7 @@ class Tariff:
         self._pricing = pricing
         self._years = term_days / YEAR_DAYS
         self._loss_given_default = pricing.loss_given_default * periods.weight
-        self._apr_kind = said.shown_apr
+        self.apr_kind = said.shown_apr
         # What is taken of the amount and not paid out, and what the state takes.
         taxed = 1.0 + said.fee_tax
         self._tax_of_fee = said.fee_tax / taxed
@@ -132,7 +145,10 @@ class Tariff:
         # What has to come back, without the margin and with it.
         funding = pricing.funding / _PERCENT * self._years * periods.weight
         margin = pricing.margin / _PERCENT * self._years * periods.weight
-        tax_share, tax_beside = pricing.fee_share * said.fee_tax, pricing.fee_per_loan * said.fee_tax
+        tax_share, tax_beside = (
+            pricing.fee_share * said.fee_tax,
+            pricing.fee_per_loan * said.fee_tax,
+        )
         self._even_share = (1.0 + funding) * self._received_share + pricing.cost_share + tax_share
         self._even_beside = (1.0 + funding) * received_beside + pricing.cost_per_loan + tax_beside
         self._spent_share = self._even_share + margin * self._received_share
@@ -173,7 +189,11 @@ class Tariff:
     def room(self, room_monthly: float, inflow: float) -> float:
         """Give the room per 30 days that may be used: less where one payment would be too large."""
         most = inflow * self._payment_reach
-        return room_monthly if room_monthly <= most else most
+        return min(room_monthly, most)
+
+    def inflow_min(self, due_monthly: float) -> float:
+        """Give the inflow of which no payment takes too much where this is due per 30 days."""
+        return due_monthly / self._payment_reach
 
     def amount_max(self, room_monthly: float) -> float:
         """Give the amount that `room_monthly` would repay if nobody ever defaulted: a bound."""
@@ -233,9 +253,8 @@ class Tariff:
         rounded down to two decimals.
         """
         if self._is_said:
-            terms = self.terms(probability, amount)
-            kind, parts = self._apr_kind, (terms.amount, terms.received, terms.total)
-            return min(self.periods.apr(kind, *parts), self.apr_max)
+            aprs = self.periods.aprs(self.terms(probability, amount))
+            return min(aprs.by(self.apr_kind), self.apr_max)
         spent = self._spent_share + self._spent_beside / amount
         due = spent / (1.0 - probability * self._loss_given_default)
         due = max(due, self._least_share + self._least_beside / amount)
@@ -260,6 +279,10 @@ class Tariff:
             fee = max(total - lent, 0)
         return Terms(lent, received, fee, _whole(fee * self._tax_of_fee), max(total, received))
 
+    def schedule(self, probability: Probability, amount: float) -> Schedule:
+        """Lay out the payments of a loan."""
+        return schedule(self.periods, self.terms(probability, amount), self._units)
+
     def quote(self, probability: Probability, amount: float) -> Quote:
         """Price a loan, and take the price apart."""
         if self._is_said:
@@ -272,8 +295,8 @@ class Tariff:
 
     def _quote(self, probability: Probability, amount: float) -> Quote:
         terms, pricing = self.terms(probability, amount), self._pricing
-        parts = (terms.amount, terms.received, terms.total)
-        apr = min(self.periods.apr(self._apr_kind, *parts), self.apr_max)
+        aprs = self.periods.aprs(terms)
+        apr = min(aprs.by(self.apr_kind), self.apr_max)
         charges, units = terms.total - terms.received, self._units
         times = apr / charges if charges else 0.0
         lost = probability * self._loss_given_default * terms.total
@@ -285,7 +308,8 @@ class Tariff:
         )
         margin = _to_hundredths(apr - loss - cost - funding - tax)
         price = Price(Apr(loss), Apr(cost), Apr(funding), Apr(margin), Apr(tax))
-        return Quote(apr, price, Money(terms.fee / units), Money(_to_hundredths(lost / units)))
+        loss_in_money = Money(_to_hundredths(lost / units))
+        return Quote(apr, price, Money(terms.fee / units), loss_in_money, aprs)
 
     # What a policy says that does not speak of repayment; stored scores are priced so again.
 
