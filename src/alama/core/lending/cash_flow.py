@@ -196,8 +196,15 @@ def schedule(periods: Periods, terms: Terms, units: int) -> Schedule:
         parts = (payment, payment - interest - of_fee, interest, of_fee)
         lines.append(Payment(number * periods.days, *(_money(part, units) for part in parts)))
     interest = terms.total - owed
-    sums = (terms.amount, terms.received, terms.fee, terms.tax, interest, terms.total)
-    return Schedule(*(_money(part, units) for part in sums), tuple(lines))
+    return Schedule(
+        _money(terms.amount, units),
+        _money(terms.received, units),
+        _money(terms.fee, units),
+        _money(terms.tax, units),
+        _money(interest, units),
+        _money(terms.total, units),
+        tuple(lines),
+    )
 
 
 def _money(whole: int, units: int) -> Money:

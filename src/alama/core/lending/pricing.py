@@ -231,6 +231,10 @@ class Tariff:
             due = due_max
         return due
 
+    def is_capped(self, probability: Probability, amount: float) -> bool:
+        """Say whether a loan is priced at a cap, so that something is cut from its margin."""
+        return self._due(probability, amount) >= amount * self._cap_share + self._cap_beside
+
     def largest(self, probability: Probability, room_monthly: float, cap: int, step: int) -> int:
         """Give the largest whole step up to the cap, itself a whole step, that can be repaid.
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import partial
+
 import msgspec
 import numpy as np
 import pytest
@@ -71,6 +74,11 @@ def test_the_worked_examples_of_regulators_come_out_to_their_decimals() -> None:
     assert round(12 * 100 * internal_rate(19_600, [23_274 / 24] * 24), 2) == 17.07
 
 
+def _beyond(rate: float, paid: Sequence[float], received: float) -> float:
+    """Give what payments are worth beyond what was received."""
+    return float(sum(one * (1.0 + rate) ** -k for k, one in enumerate(paid, start=1))) - received
+
+
 def test_rates_agree_with_another_solver_on_ten_thousand_schedules() -> None:
     rng = np.random.default_rng(7)
     for _ in range(10_000):
@@ -78,13 +86,7 @@ def test_rates_agree_with_another_solver_on_ten_thousand_schedules() -> None:
         payments = rng.uniform(0.0, 100.0, count).tolist()
         payments[-1] += 1.0
         received = sum(payments) * rng.uniform(0.2, 1.0)
-        powers = -np.arange(1, count + 1)
-
-        def worth(
-            rate: float, powers: object = powers, paid: object = payments, got: float = received
-        ) -> float:
-            return float(np.dot(np.power(1.0 + rate, powers), paid)) - got
-
+        worth = partial(_beyond, paid=payments, received=received)
         assert internal_rate(received, payments) == pytest.approx(
             brentq(worth, -1e-9, 1e3, xtol=1e-15, rtol=1e-15), rel=1e-9, abs=1e-12
         )
