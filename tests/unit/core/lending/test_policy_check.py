@@ -399,12 +399,8 @@ def test_a_rule_that_waits_for_a_loan_to_be_missing_is_refused(name: str) -> Non
 
 def test_a_fee_that_no_cap_leaves_room_for_is_refused() -> None:
     added = msgspec.structs.replace(REPAYMENT, fees=Fees.ADDED)
-    less, more = (
-        told_of(
-            altered(pricing=msgspec.structs.replace(POLICY.pricing, fee_share=fee), repayment=added)
-        )
-        for fee in (0.7, 0.75)
-    )
+    fees = (msgspec.structs.replace(POLICY.pricing, fee_share=share) for share in (0.7, 0.75))
+    less, more = (told_of(altered(pricing=fee, repayment=added)) for fee in fees)
     assert (len(less), len(more)) == (0, 1)
     assert more[0].startswith("pricing.fee_share is above the caps at every term: they leave 0.74")
 
