@@ -133,7 +133,10 @@ class Periods:
 
     def aprs(self, terms: Terms) -> Aprs:
         """Give the yearly rate of a loan by each definition, percent rounded down to hundredths."""
-        rate = internal_rate(terms.received, self.payments(terms.total))
+        if self.count == 1:
+            rate = (terms.total - terms.received) / terms.received
+        else:
+            rate = internal_rate(terms.received, self.payments(terms.total))
         charged = (terms.total - terms.received) / terms.amount
         return Aprs(
             _to_hundredths(charged / self._years * _PERCENT),
@@ -174,7 +177,7 @@ def _worth(v: float, payments: Iterable[float]) -> float:
 
 def _to_hundredths(percent: float) -> Apr:
     # A hair more: what is 36.5 to all its digits must not be shown as 36.49.
-    return Apr(math.floor(round(percent * 100.0, 6)) / 100.0)
+    return Apr(math.floor(percent * 100.0 + 1e-6) / 100.0)
 
 
 def schedule(periods: Periods, terms: Terms, units: int) -> Schedule:

@@ -307,9 +307,8 @@ class Tariff:
         run = pricing.cost_share * terms.amount + pricing.cost_per_loan * units
         owed_years = self._years * self.periods.weight
         funded = terms.received * pricing.funding / _PERCENT * owed_years
-        loss, cost, funding, tax = (
-            _to_hundredths(part * times) for part in (lost, run, funded, terms.tax)
-        )
+        loss, cost = _to_hundredths(lost * times), _to_hundredths(run * times)
+        funding, tax = _to_hundredths(funded * times), _to_hundredths(terms.tax * times)
         margin = _to_hundredths(apr - loss - cost - funding - tax)
         price = Price(Apr(loss), Apr(cost), Apr(funding), Apr(margin), Apr(tax))
         loss_in_money = Money(_to_hundredths(lost / units))
