@@ -22,7 +22,7 @@ touch $@
 endef
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run quick quick-tests sdk test test-long coverage check size format clients bench bench-serve bench-lending bench-explain bench-webhooks bench-shadow bench-monitoring bench-onboarding bench-leaks bench-sizing sbom model reliability mutate test-all lock clean bundle image-check walk
+.PHONY: help setup run guide quick quick-tests sdk test test-long coverage check size format clients airflow bench bench-serve bench-lending bench-explain bench-webhooks bench-shadow bench-monitoring bench-onboarding bench-leaks bench-sizing sbom model reliability mutate test-all lock clean bundle image-check walk
 .SILENT:
 
 help: ## Show this list
@@ -35,7 +35,24 @@ $(VENV)/.installed: requirements/dev.txt pyproject.toml
 	$(call install,$(VENV),$(PYTHON))
 
 run: setup ## Serve on http://127.0.0.1:8000, and print a key and a curl to try it with
+	$(MAKE) --no-print-directory guide || echo "the guide was not built, see above; serving without a new one"
 	$(BIN)/alama serve --try
+
+guide: src/alama/guide/index.html ## Build the guide of docs/, which is served at /docs/guide
+
+# From the pages, and from what they link to.
+GUIDE_SOURCES := $(wildcard *.md sdk/*/README.md recipes/*.* recipes/*/*.* tools/guide/*.* tools/guide/static/* tools/guide/templates/*) $(shell find docs deploy -type f -not -path '*/collections/*')
+
+# In half the time of the others: with the pip of .venv, and no bytecode but of what is used.
+.venv-guide/.installed: requirements/guide.txt | $(VENV)/.installed
+	echo "setting up $(@D), some seconds"
+	$(BIN)/python -m venv --without-pip $(@D)
+	$(BIN)/python $(PIP) --python $(@D)/bin/python install --no-compile --require-hashes --requirement $<
+	touch $@
+
+src/alama/guide/index.html: .venv-guide/.installed $(GUIDE_SOURCES)
+	echo "building the guide, some seconds"
+	.venv-guide/bin/python -m tools.guide
 
 # The folders of tests that start nothing and train nothing, and those below them that do start servers.
 QUICK := tests/property tests/unit/batch tests/unit/core tests/unit/lenders tests/unit/platform tests/unit/scoring \
@@ -54,7 +71,7 @@ test: setup .venv-deploy/.installed check ## The checks and all that proves the 
 	$(BIN)/python $(PYTEST) -m "not long"
 
 CLIENTS := tests/clients
-LONG_TOOLS := .venv-api/.installed .venv-deploy/.installed $(CLIENTS)/node_modules/.installed
+LONG_TOOLS := .venv-api/.installed .venv-deploy/.installed .venv-guide/.installed .venv-warehouse/.installed $(CLIENTS)/node_modules/.installed
 
 # Each knows what it needs, and says so where it is missing.
 sdk: setup ## Build the SDKs that have to be built (TypeScript needs npm, Java a JDK)
@@ -68,11 +85,12 @@ coverage: setup $(LONG_TOOLS) ## All tests once more, and the lines that none of
 	HYPOTHESIS_PROFILE=ci $(BIN)/python $(PYTEST) --cov --cov-report=term
 
 # Tools that tests run, each set apart: they have many packages that ours need not agree with.
-# Schemathesis in one; in another what judges deploy/, and writes the bill of materials; generators of clients in the third.
+# Schemathesis in one; in another what judges deploy/, and writes the bill of materials; generators of clients in the third;
+# in the fourth what makes the guide; dbt in the fifth, and in the sixth with Airflow. A lock names every package, and pip stumbles over extras of packages where it looks itself.
 .venv-%/.installed: requirements/%.txt
-	echo "setting up $(@D), some seconds"
+	echo "setting up $(@D)"
 	$(PYTHON) -m venv $(@D)
-	$(@D)/bin/python $(PIP) install --require-hashes --requirement $<
+	$(@D)/bin/python $(PIP) install --no-deps --require-hashes --requirement $<
 	touch $@
 
 check: setup ## Ruff (lint and format), mypy and the import rules
@@ -96,6 +114,10 @@ clients: setup $(CLIENTS)/node_modules/.installed ## Make clients of the OpenAPI
 $(CLIENTS)/node_modules/.installed: $(CLIENTS)/package-lock.json .venv-clients/.installed
 	PATH="$(CURDIR)/.venv-clients/bin:$$PATH" npm --prefix $(CLIENTS) ci --ignore-scripts --no-audit --no-fund --loglevel=error
 	touch $@
+
+# Apart from the lanes: Airflow is 420 MB, which takes minutes to install.
+airflow: setup .venv-warehouse/.installed .venv-airflow/.installed ## The tests of recipes/warehouse, with Airflow: some minutes
+	$(BIN)/python -m pytest tests/recipes/test_warehouse.py
 
 SIZE := quick
 
@@ -200,14 +222,21 @@ lock: ## Lock requirements/*.txt from pyproject.toml (UPGRADE=1 takes the newest
 		--output-file requirements/clients.txt >/dev/null
 	$(subst pyproject.toml,requirements/deploy.in,$(LOCK)) --constraints requirements/dev.txt \
 		--output-file requirements/deploy.txt >/dev/null
+	$(subst pyproject.toml,requirements/guide.in,$(LOCK)) --constraints requirements/dev.txt \
+		--output-file requirements/guide.txt >/dev/null
+	$(subst pyproject.toml,requirements/warehouse.in,$(LOCK)) --output-file requirements/warehouse.txt >/dev/null
+	$(subst pyproject.toml,requirements/airflow.in,$(LOCK)) --constraints requirements/warehouse.txt \
+		--output-file requirements/airflow.txt >/dev/null
 
-bundle: setup ## Everything for a machine without internet access: dist/alama-VERSION-offline.tar.gz (TRAIN=1, FOR=3.13)
+bundle: setup guide ## Everything for a machine without internet access: dist/alama-VERSION-offline.tar.gz (TRAIN=1, FOR=3.13)
 	TRAIN=$(TRAIN) FOR=$(FOR) tools/bundle $(BIN)/python
 
 image-check: setup ## Build both images twice in a clean Debian, compare them file by file, run them (root; minutes)
 	$(BIN)/python -m tests.images.check
 
-clean: ## Remove everything that the commands above have made, but no scores (alama-data)
-	rm -rf $(VENV) .venv-api .venv-clients .venv-deploy .venv-dice .venv-peers .venvs $(CLIENTS)/node_modules $(wildcard sdk/*/node_modules sdk/*/dist sdk/*/build) build dist mutants \
-		htmlcov .coverage .coverage.* .import_linter_cache .mypy_cache .ruff_cache .pytest_cache .hypothesis
+clean: ## Remove everything that the commands above and the recipes have made, but no scores (alama-data)
+	rm -rf $(VENV) .venv-airflow .venv-api .venv-clients .venv-deploy .venv-dice .venv-guide .venv-peers .venv-warehouse .venvs src/alama/guide $(CLIENTS)/node_modules $(wildcard sdk/*/node_modules sdk/*/dist sdk/*/build) build dist mutants \
+		htmlcov .coverage .coverage.* .import_linter_cache .mypy_cache .ruff_cache .pytest_cache .hypothesis \
+		$(wildcard recipes/*/node_modules recipes/*/*.db recipes/*/*.db-journal recipes/*/lender.jsonl recipes/*/lender.tsv) \
+		$(addprefix recipes/warehouse/,.airflow logs macros target warehouse.duckdb warehouse.duckdb.wal)
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -47,6 +47,22 @@ class Notes:
         self.unusable.append((book, str(reason)))
 
 
+class Silent:
+    """A watch that keeps nothing; a defect fails the test."""
+
+    def exchanged(self, exchange: Exchanged) -> None:
+        pass
+
+    def broke(self, exchange: Exchanged, error: Exception) -> None:
+        raise AssertionError(exchange) from error
+
+    def unavailable(self, error: Exception) -> None:
+        raise AssertionError from error
+
+    def model_unavailable(self, book: Book, reason: AlamaError) -> None:
+        raise AssertionError(book) from reason
+
+
 async def ask(
     application: ASGIApp,
     method: str = "GET",

@@ -184,10 +184,12 @@ def _upgrade(database_url: str) -> None:
         migrate.upgrade(database)
 
 
-def run_command(arguments: Sequence[str], environment: Mapping[str, str]) -> tuple[int, str, str]:
+def run_command(
+    arguments: Sequence[str], environment: Mapping[str, str], typed: str = ""
+) -> tuple[int, str, str]:
     """Run a command in this process: its exit code, what it prints, and what it says beside that.
 
-    The environment is all that it finds there; nobody sits before it.
+    The environment is all that it finds there; nobody sits before it, but `typed` is piped in.
     """
     printed, said = io.StringIO(), io.StringIO()
     with pytest.MonkeyPatch.context() as patch:
@@ -195,7 +197,7 @@ def run_command(arguments: Sequence[str], environment: Mapping[str, str]) -> tup
             patch.delenv(name)
         for name, value in environment.items():
             patch.setenv(name, value)
-        patch.setattr(sys, "stdin", io.StringIO())
+        patch.setattr(sys, "stdin", io.StringIO(typed))
         _new_terminal()
         try:
             with redirect_stdout(printed), redirect_stderr(said):

@@ -105,6 +105,8 @@ class Sync:
                     return list(pool.map(self._racer, [args] * args["n"]))
             case "delete_endpoint":
                 return alama.delete_endpoint(args["id"])
+            case "test_endpoint":
+                return alama.test_endpoint(args["id"])
             case _:
                 return getattr(alama, what)(**args)
 
@@ -153,6 +155,8 @@ class Async:
                     return await asyncio.gather(*racers)
                 case "delete_endpoint":
                     return await alama.delete_endpoint(args["id"])
+                case "test_endpoint":
+                    return await alama.test_endpoint(args["id"])
                 case _:
                     return await getattr(alama, what)(**args)
 

@@ -51,6 +51,8 @@ async function ask(alama: Alama, what: string, args: Json): Promise<unknown> {
       return alama.listEndpoints();
     case "delete_endpoint":
       return alama.deleteEndpoint(args.id);
+    case "test_endpoint":
+      return alama.testEndpoint(args.id);
     case "verify_webhook": {
       const event = await verifyWebhook(Buffer.from(args.body), args.headers, args.secrets);
       return named(event);

@@ -47,6 +47,7 @@ SCHEMA_OF = {
     "Pending": "PendingDeliveries",
     "WebhookEndpoint": "WebhookEndpoint",
     "NewWebhookEndpoint": "WebhookEndpointCreated",
+    "TestSent": "TestSent",
     "Drift": "DriftName",
 }
 
@@ -178,6 +179,20 @@ def service(tmp_path: Path) -> Iterator[Service]:
         yield started
 
 
+def test_the_readme_has_every_method_and_what_it_returns() -> None:
+    client = (JAVA / "src/main/java/dev/alama/client/Alama.java").read_text("utf-8")
+    ours = re.findall(r"^    public (?!static)(\S+) (\w+)\(", client, re.MULTILINE)
+    rows = re.findall(r"^\| (`\w+\(.*?) \| `(\S+)` \|", README, re.MULTILINE)
+    told = {(returns, name) for row, returns in rows for name in re.findall(r"`(\w+)\(", row)}
+    assert told == set(ours) - {("String", "toString")}
+
+
+def test_the_readme_says_how_large_the_jar_is() -> None:
+    (said,) = re.findall(r"less than (\d+) kB", README)
+    (jar,) = (JAVA / "build").glob("alama-client-*.jar")
+    assert 0.85 < jar.stat().st_size / (1000 * int(said)) < 1
+
+
 PROGRAM = """
 import java.net.http.HttpClient;
 import java.time.*;
@@ -221,6 +236,8 @@ class Readme {
         assert readme.receive(webhook.body(), webhook.headers()::get) == 204;
         assert readme.receive(new byte[0], webhook.headers()::get) == 400;
         assert readme.kept.get(0).startsWith("whsec_");
+        readme.alama = new Alama("https://scores.example.com", "alama_test_unknown");
+        %(refused)s
         readme.executor.shutdown();
     }
 }
@@ -231,8 +248,8 @@ def test_the_examples_of_the_readme_run_against_the_service(
     service: Service, tmp_path: Path
 ) -> None:
     blocks = re.findall(r"^```java\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
-    assert len(blocks) == 10
-    methods, calls, imports = [], [], set()
+    assert len(blocks) == 11
+    methods, calls, imports, refused = [], [], set(), ""
     for number, block in enumerate(blocks):
         imports |= set(re.findall(r"^import .*;$", block, re.MULTILINE))
         body = re.sub(r"^import .*;\n", "", block, flags=re.MULTILINE)
@@ -241,10 +258,13 @@ def test_the_examples_of_the_readme_run_against_the_service(
         else:
             methods.append(f"void block{number}() throws Exception {{\n{body}}}\n")
             calls.append(f"readme.block{number}();")
+        if "catch (AlamaError error)" in body:
+            refused = f"readme.block{number}();"
     program = PROGRAM % {
         "imports": "\n".join(sorted(imports)),
         "methods": "\n".join(methods),
         "calls": "\n".join(calls),
+        "refused": refused,
     }
     program = program.replace("https://scores.example.com", service.server.url)
     source = tmp_path / "Readme.java"
@@ -255,6 +275,12 @@ def test_the_examples_of_the_readme_run_against_the_service(
     assert re.search(r"^APPROVED \d+(\.\d+)? req_[0-9a-f]{28}$", said, re.MULTILINE)
     assert re.search(r"^monthly_inflow out_of_range ", said, re.MULTILINE)
     assert re.search(r"^1 \d{3}$", said, re.MULTILINE)
+    assert re.search(r"^repaid on [0-9-]{10}, default: false$", said, re.MULTILINE)
+    assert re.search(r"^https://\S+, enabled: true, pending: 1$", said, re.MULTILINE)
+    assert re.search(
+        r"^401 key_refused .* \(req_[0-9a-f]{28}\)\ncode key_refused$", said, re.MULTILINE
+    )
+    assert "Optional" not in said
     listed = service.get("/v1/scores?limit=100").json()["data"]
     assert [each["decision"] for each in listed].count("REVIEW") == 1
     assert service.get("/v1/scores?waiting=true").json()["data"] == []

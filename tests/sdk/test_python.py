@@ -1,23 +1,28 @@
 """The SDK for Python by itself; what it does on the wire, test_contract.py proves."""
 
 import asyncio
+import inspect
 import json
 import pickle
 import re
 import subprocess
 import sys
-import textwrap
+import threading
 import time
 import tomllib
 import zipfile
-from collections.abc import Iterator
+from collections import UserDict
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import MISSING, fields
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 from email.utils import format_datetime
+from http.server import ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
 import alama_client
@@ -31,6 +36,7 @@ from alama_client import (
     ConnectionFailed,
     InternalError,
     InvalidApplication,
+    InvalidArgument,
     InvalidSignature,
     ModelDriftDetectedEvent,
     Problem,
@@ -38,6 +44,8 @@ from alama_client import (
     TooManyRequests,
     Unavailable,
     UnknownScore,
+    UnknownWebhookEndpoint,
+    WebhookEndpointDisabled,
     answers,
     errors,
     verify_webhook,
@@ -47,7 +55,9 @@ from alama_client.calls import Reply
 from alama_client.client import VERSION
 from alama_client.retries import Pace, seconds
 from alama_client.testing import FakeAlama
-from tests.e2e.service import COMPACT
+from tests.databases import sqlite_url
+from tests.e2e.service import COMPACT, Service
+from tests.ports import HOST, free_port
 
 SDK = Path(__file__).parents[2] / "sdk" / "python"
 README = (SDK / "README.md").read_text("utf-8")
@@ -74,6 +84,7 @@ SCHEMA_OF: dict[type[answers.Answer], str] = {
     answers.Pending: "PendingDeliveries",
     answers.WebhookEndpoint: "WebhookEndpoint",
     answers.NewWebhookEndpoint: "WebhookEndpointCreated",
+    answers.TestSent: "TestSent",
     webhooks.Drift: "DriftName",
 }
 
@@ -153,27 +164,98 @@ def test_every_event_of_the_document_is_typed(kind: str, monkeypatch: pytest.Mon
 # ------------------------------------------------------------------------------- what is promised
 
 
-def test_the_examples_of_the_readme_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    fake = FakeAlama().answer(decision="REVIEW", when=lambda a: a.get("region") == "Nyeri")
+BLOCKS: list[str] = re.findall(r"^```python\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
+
+
+def run_blocks(blocks: list[str], left: dict[str, Any], words: dict[str, str]) -> None:
+    """Run examples one after the other, with other words for some; `left` has what they leave."""
+    page = "\n".join(blocks)
+    for word, other in words.items():
+        page = page.replace(word, other)
+    exec(compile(page, "README.md", "exec"), left)  # noqa: S102  our own page
+
+
+@contextmanager
+def receiving(left: dict[str, Any], port: int = 0) -> Iterator[str]:
+    with ThreadingHTTPServer((HOST, port), left["Receiver"]) as server:
+        threading.Thread(target=server.serve_forever).start()
+        try:
+            yield f"http://{HOST}:{server.server_port}/hook"
+        finally:
+            server.shutdown()
+
+
+def test_the_examples_of_the_readme_run(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fake = FakeAlama().answer(decision="REVIEW")
     monkeypatch.setattr(alama_client, "Alama", lambda *_, **__: fake.client())
     monkeypatch.setattr(alama_client, "AsyncAlama", lambda *_, **__: fake.async_client())
-    kept: list[str] = []
-    given: dict[str, Any] = {
-        "application": COMPACT,
-        "applications": [COMPACT, COMPACT | {"region": "Nyeri"}],
-        "date": date,
-        "keep": kept.append,
-    }
-    blocks = re.findall(r"^```python\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
-    assert len(blocks) == 9
-    for block in blocks:
-        exec(compile(textwrap.dedent(block), "README.md", "exec"), given)  # noqa: S102  our own page
+    monkeypatch.setenv("WEBHOOK_SECRET", fake.secret)
+    left: dict[str, Any] = {"__name__": "readme"}
+    run_blocks(BLOCKS, left, {})
+    assert len(BLOCKS) == 11
+    assert left["told"].result == "recorded"
+    assert left["score"].request_id in {each["request_id"] for each in fake.outcomes}
+    assert all(score["review"] for score in fake.scores.values())
+    said = capsys.readouterr().out
+    assert re.search(r"^1 monthly_inflow cannot be sent as JSON$", said, re.MULTILINE)
+    asyncio.run(left["main"]())
     headers, body = fake.webhook("score.created", **SCORE_CREATED)
-    assert kept == [fake.secret]
-    assert given["receive"](body, headers) == 204
-    assert given["receive"](body + b" ", headers) == 400
-    asyncio.run(given["main"]())
-    assert fake.scores
+    with receiving(left) as url, httpx.Client(trust_env=False) as sender:
+        assert sender.post(url, content=body, headers=headers).status_code == 204
+        assert sender.post(url, content=body + b" ", headers=headers).status_code == 400
+    assert f"{headers['webhook-id']} req_1\n" in capsys.readouterr().out
+
+
+@pytest.mark.long
+def test_the_examples_of_the_readme_run_against_the_service(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    port = free_port()
+    left: dict[str, Any] = {"__name__": "readme"}
+    listens = 1 + next(n for n, block in enumerate(BLOCKS) if "class Receiver" in block)
+    settings = {"ALAMA_DELIVERY": "inside", "ALAMA_DEVELOPMENT": "yes"}
+    with Service(sqlite_url(tmp_path), tmp_path, 1, None, **settings).running() as service:
+        words = {
+            "https://scores.example.com": service.server.url,
+            "alama_test_...": service.key(),
+            "https://loans.example.com/hook": f"http://{HOST}:{port}/hook",
+        }
+        run_blocks(BLOCKS[:listens], left, words)
+        monkeypatch.setenv("WEBHOOK_SECRET", left["endpoint"].secret)
+        with receiving(left, port):
+            run_blocks(BLOCKS[listens:], left, words)
+            asyncio.run(left["main"]())
+            said = ""
+            deadline = time.monotonic() + 60
+            while " webhook.test\n" not in said and time.monotonic() < deadline:
+                said += capsys.readouterr().out
+                time.sleep(0.1)
+        (sent,) = re.findall(r"^(evt_[0-9a-f]{28})$", said, re.MULTILINE)
+        assert f"{sent} webhook.test\n" in said
+        assert re.match(r"APPROVED \d+(\.\d+)? req_[0-9a-f]{28}\n\w", said), said
+        assert "mobile_money_months wrong_type" in said
+        assert left["told"].result == "recorded"
+        assert len(left["explanation"].counterfactuals) <= 1
+        with left["alama"] as alama, left["patient"]:
+            too_early = date.today() - timedelta(days=2)  # noqa: DTZ011  as the page has it
+            told = alama.record_outcome(left["score"].request_id, "repaid", too_early)
+            assert (told.refused, told.result) == (True, "before_the_loan")
+            alama.delete_endpoint(left["endpoint"].id)
+            with pytest.raises(UnknownWebhookEndpoint):
+                alama.test_endpoint(left["endpoint"].id)
+
+
+def test_the_readme_has_every_method_and_what_it_takes() -> None:
+    table = dict(re.findall(r"^\| `(\w+)\(.*?\)`(.*)$", README, re.MULTILINE))
+    methods = {name for name in vars(Alama) if not name.startswith("_")} - {"close"}
+    assert set(table) == methods == {n for n in vars(AsyncAlama) if n[0] != "_"} - {"close"}
+    for name in methods:
+        ours = inspect.signature(getattr(Alama, name))
+        theirs = inspect.signature(getattr(AsyncAlama, name))
+        assert ours.parameters == theirs.parameters, name
+    assert "pip install alama-client" not in README
 
 
 SCORE_CREATED = {
@@ -253,6 +335,72 @@ def test_a_row_that_fails_is_told_in_its_place(fake: FakeAlama) -> None:
     assert len({row.result().request_id for row in rows if row.error is None}) == 1
 
 
+def key_of(application: Any) -> str:
+    key: str = application["applicant_ref"]
+    return key
+
+
+class Raising(UserDict[str, Any]):
+    """A row that is read as it is needed, and cannot be."""
+
+    def keys(self) -> Any:
+        raise LookupError("alama-secret")
+
+
+BAD_ROWS: list[Any] = [
+    COMPACT | {"applicant_ref": "a", "avg_balance": float("nan")},
+    COMPACT | {"applicant_ref": "b", "avg_balance": Decimal("Infinity")},
+    COMPACT | {"applicant_ref": "c", "region": object()},
+    COMPACT | {"applicant_ref": "d", ("region",): 1},
+    COMPACT,  # key_of raises
+    COMPACT | {"applicant_ref": 4711},
+    COMPACT | {"applicant_ref": None},
+    COMPACT | {"applicant_ref": "e\n"},
+    Raising(COMPACT, applicant_ref="f"),
+    "mm_months",
+    None,
+]
+
+
+@pytest.mark.parametrize("in_order", [True, False])
+@pytest.mark.parametrize("way", ["sync", "async"])
+def test_a_row_that_cannot_be_sent_is_told_in_its_place(
+    fake: FakeAlama, way: str, *, in_order: bool
+) -> None:
+    good = [COMPACT | {"applicant_ref": f"good-{n}"} for n in range(len(BAD_ROWS))]
+    given = [row for pair in zip(good, BAD_ROWS, strict=True) for row in pair]
+
+    async def many() -> list[alama_client.Scored]:
+        async with fake.async_client() as alama:
+            return [row async for row in alama.score_many(given, key_of=key_of, in_order=in_order)]
+
+    if way == "async":
+        rows = asyncio.run(many())
+    else:
+        with fake.client() as alama:
+            rows = list(alama.score_many(given, key_of=key_of, in_order=in_order))
+    if not in_order:
+        rows.sort(key=lambda row: row.index)
+    assert [row.index for row in rows] == list(range(len(given)))
+    assert [type(row.error) for row in rows] == [type(None), InvalidArgument] * len(good)
+    assert all(row.application is given[row.index] for row in rows)
+    assert not any("alama-secret" in str(row.error) for row in rows)
+    assert len(fake.scores) == len(fake.requests) == len(good)
+
+
+@pytest.mark.parametrize("at_once", [0, -1])
+def test_no_row_at_once_is_refused(fake: FakeAlama, alama: Alama, at_once: int) -> None:
+    async def many() -> None:
+        async with fake.async_client() as client:
+            async for _ in client.score_many([COMPACT], at_once=at_once):
+                pass
+
+    with pytest.raises(InvalidArgument, match="at_once"):
+        list(alama.score_many([COMPACT], at_once=at_once))
+    with pytest.raises(InvalidArgument, match="at_once"):
+        asyncio.run(many())
+
+
 def test_leaving_many_in_the_middle_leaves_nothing_running(fake: FakeAlama, alama: Alama) -> None:
     rows = alama.score_many([COMPACT] * 1_000, at_once=2)
     next(rows)
@@ -287,24 +435,113 @@ def test_decimals_and_dates_can_be_sent(fake: FakeAlama, alama: Alama) -> None:
     assert fake.outcomes[0]["date"] == "2026-11-16"
 
 
-def test_numbers_that_are_none_are_refused_before_they_are_sent(
-    fake: FakeAlama, alama: Alama
+def test_what_the_caller_got_wrong_is_an_error_of_ours_and_a_value_error() -> None:
+    assert issubclass(InvalidArgument, AlamaError)
+    assert issubclass(InvalidArgument, ValueError)
+    assert not issubclass(InvalidArgument, Problem | ConnectionFailed)
+
+
+NOT_JSON: list[Any] = [float("nan"), float("inf"), Decimal("NaN"), {1}, date(2026, 11, 16)]
+
+
+@pytest.mark.parametrize("value", NOT_JSON, ids=repr)
+def test_values_that_cannot_be_sent_are_refused_by_the_name_of_their_field(
+    fake: FakeAlama, alama: Alama, value: Any
 ) -> None:
-    with pytest.raises(ValueError, match="JSON"):
-        alama.score(COMPACT | {"avg_balance": float("nan")})
+    for ask in (alama.score, alama.explain):
+        with pytest.raises(InvalidArgument, match="avg_balance cannot be sent as JSON") as raised:
+            ask(COMPACT | {"avg_balance": value})
+        assert str(value) not in str(raised.value)
     assert fake.requests == []
 
 
-@pytest.mark.parametrize("key", ["", " ", "alama_test_1\n", "a\r\nb: c"])
-def test_a_key_that_cannot_be_sent_is_refused_and_not_shown(key: str) -> None:
-    with pytest.raises(ValueError, match="the API key is empty, or has characters") as raised:
+WRONG: dict[str, Callable[[Alama], object]] = {
+    "an application that is none": lambda alama: alama.score(None),  # type: ignore[arg-type]
+    "an application that is a list": lambda alama: alama.explain([1]),  # type: ignore[arg-type]
+    "one that holds itself": lambda alama: alama.score(round_and_round()),
+    "expand of None": lambda alama: alama.score(COMPACT, expand=None),  # type: ignore[arg-type]
+    "an empty idempotency key": lambda alama: alama.score(COMPACT, idempotency_key=""),
+    "a number as the key": lambda alama: alama.score(COMPACT, idempotency_key=7),  # type: ignore[arg-type]
+    "no id": lambda alama: alama.get_score(None),  # type: ignore[arg-type]
+    "an empty id": lambda alama: alama.delete_endpoint(""),
+    "an id of half a letter": lambda alama: alama.get_score("\ud800"),
+    "a language of half a letter": lambda alama: alama.score(COMPACT, language="\ud800"),  # type: ignore[arg-type]
+    "outcomes that are none": lambda alama: alama.record_outcomes(7),  # type: ignore[arg-type]
+    "an outcome that is none": lambda alama: alama.record_outcomes([{1}]),  # type: ignore[list-item]
+    "kinds of None": lambda alama: alama.make_endpoint("https://a.example", kinds=None),  # type: ignore[arg-type]
+}
+
+
+def round_and_round() -> dict[str, Any]:
+    application: dict[str, Any] = dict(COMPACT)
+    application["region"] = application
+    return application
+
+
+@pytest.mark.parametrize("ask", WRONG.values(), ids=WRONG)
+def test_what_cannot_be_sent_is_refused_before_it_is(
+    fake: FakeAlama, alama: Alama, ask: Callable[[Alama], object]
+) -> None:
+    with pytest.raises(InvalidArgument):
+        ask(alama)
+    assert fake.requests == []
+
+
+def test_a_parameter_that_breaks_its_rule_is_for_alama_to_refuse(
+    fake: FakeAlama, alama: Alama
+) -> None:
+    alama.explain(COMPACT, ways=[1])  # type: ignore[arg-type]
+    assert fake.requests[0].query == {"ways": "[1]"}
+
+
+def test_a_trace_context_that_cannot_be_had_is_refused_once(fake: FakeAlama) -> None:
+    traceparents: list[Callable[[], str]] = [lambda: "00-\n", lambda: str(1 / 0)]
+    for traceparent in traceparents:
+        with fake.client(traceparent=traceparent) as alama, pytest.raises(InvalidArgument):
+            alama.score(COMPACT)
+    assert fake.requests == []
+    assert fake.waited_s == 0
+
+
+def test_a_client_that_is_closed_says_so() -> None:
+    with Alama("https://alama.invalid") as alama:
+        pass
+    with pytest.raises(InvalidArgument, match="closed"):
+        alama.score(COMPACT)
+
+    async def late() -> None:
+        async with AsyncAlama("https://alama.invalid") as client:
+            pass
+        await client.score(COMPACT)
+
+    with pytest.raises(InvalidArgument, match="closed"):
+        asyncio.run(late())
+
+
+@pytest.mark.parametrize("key", ["", " ", "alama_test_1\n", "a\r\nb: c", 7])
+def test_a_key_that_cannot_be_sent_is_refused_and_not_shown(key: Any) -> None:
+    with pytest.raises(InvalidArgument, match="the API key is empty, or has characters") as raised:
         Alama("https://scores.example.com", key)
-    assert key not in {"", " "} or "alama" not in str(raised.value)
+    assert "alama" not in str(raised.value)
 
 
-def test_an_address_without_a_scheme_is_refused() -> None:
-    with pytest.raises(ValueError, match="https://"):
-        AsyncAlama("scores.example.com")
+@pytest.mark.parametrize(
+    "address",
+    [
+        "scores.example.com",
+        "ftp://scores.example.com",
+        "https://",
+        "https://a..b",
+        "https://scores.example.com:port",
+        "https://scores.example.com\n",
+        "",
+        None,
+    ],
+)
+def test_an_address_that_is_none_is_refused(address: Any) -> None:
+    for kind in (Alama, AsyncAlama):
+        with pytest.raises(InvalidArgument, match="https://"):
+            kind(address)
 
 
 def test_neither_a_client_nor_an_endpoint_shows_its_secret(alama: Alama) -> None:
@@ -335,6 +572,57 @@ def test_whatever_a_proxy_answers_is_a_problem() -> None:
         problem = errors.problem_of(502, said, "req_1", None)
         assert type(problem) is Problem
         assert (problem.code, problem.request_id, problem.errors) == (None, "req_1", ())
+
+
+@pytest.mark.parametrize("way", ["sync", "async"])
+def test_one_word_means_the_same_as_a_list_of_one(fake: FakeAlama, way: str) -> None:
+    async def ask() -> None:
+        async with fake.async_client() as alama:
+            assert (await alama.score(COMPACT, expand="reasons")).reasons == ()
+            (row,) = [row async for row in alama.score_many([COMPACT], expand="reasons")]
+            assert row.result().reasons == ()
+            await alama.explain(COMPACT, ways=1, locked="monthly_inflow")
+            await alama.make_endpoint("https://loans.example.com/hook", kinds="score.created")
+
+    if way == "async":
+        asyncio.run(ask())
+    else:
+        with fake.client() as alama:
+            assert alama.score(COMPACT, expand="reasons").reasons == ()
+            (row,) = alama.score_many([COMPACT], expand="reasons")
+            assert row.result().reasons == ()
+            alama.explain(COMPACT, ways=1, locked="monthly_inflow")
+            alama.make_endpoint("https://loans.example.com/hook", kinds="score.created")
+    *scored, explained, made = fake.requests
+    assert [request.query for request in scored] == [{"expand": "reasons"}] * 2
+    assert explained.query == {"ways": "1", "locked": "monthly_inflow"}
+    assert made.json()["kinds"] == ["score.created"]
+
+
+def test_a_test_event_is_sent_to_an_endpoint(fake: FakeAlama, alama: Alama) -> None:
+    made = alama.make_endpoint("https://loans.example.com/hook")
+    fake.fail(Unavailable)
+    assert alama.test_endpoint(made.id).event.startswith("evt_")
+
+    async def test() -> str:
+        async with fake.async_client() as client:
+            return (await client.test_endpoint(made.id)).event
+
+    assert asyncio.run(test()).startswith("evt_")
+    fake.endpoints[made.id]["enabled"] = False
+    with pytest.raises(WebhookEndpointDisabled):
+        alama.test_endpoint(made.id)
+    with pytest.raises(UnknownWebhookEndpoint):
+        alama.test_endpoint("we_1")
+
+
+def test_an_outcome_that_is_refused_says_so(alama: Alama) -> None:
+    score = alama.score(COMPACT)
+    assert not alama.record_outcome(score.request_id, "repaid", "2026-11-16").refused
+    told = alama.record_outcome("req_1", "repaid", "2026-11-16")
+    assert (told.refused, told.result) == (True, "unknown_score")
+    assert told.message
+    assert told.is_default is None
 
 
 def test_a_score_that_is_not_there(alama: Alama) -> None:
@@ -425,11 +713,56 @@ def test_what_is_signed_and_no_event_is_refused(fake: FakeAlama, body: bytes) ->
         verify_webhook(body, headers, fake.secret)
 
 
-@pytest.mark.parametrize("secret", ["", "whsec_", "whsec_###"])
-def test_a_secret_that_is_none_is_a_mistake_of_ours(fake: FakeAlama, secret: str) -> None:
+@pytest.mark.parametrize(
+    "secret", ["", "whsec_", "whsec_###", "whsec_é", None, 7, b"whsec_AAEC", [], [""], [None]]
+)
+def test_a_secret_that_is_none_is_a_mistake_of_ours(fake: FakeAlama, secret: Any) -> None:
     headers, body = fake.webhook("webhook.test", endpoint_id="we_1", message="m")
-    with pytest.raises(ValueError, match=r"secret|base64"):
-        verify_webhook(body, headers, secret)
+    for came in (headers, {}):
+        with pytest.raises(InvalidArgument, match="secret") as raised:
+            verify_webhook(body, came, secret)
+        assert "###" not in str(raised.value)
+
+
+def test_a_body_may_be_text(fake: FakeAlama) -> None:
+    headers, body = fake.webhook("webhook.test", endpoint_id="we_1", message="é")
+    assert verify_webhook(body.decode(), headers, fake.secret).type == "webhook.test"
+    assert verify_webhook(memoryview(body), headers, fake.secret).type == "webhook.test"
+    for changed in (body.decode() + " ", "\ud800"):
+        with pytest.raises(InvalidSignature):
+            verify_webhook(changed, headers, fake.secret)
+
+
+@pytest.mark.parametrize("body", [None, 7, {"type": "webhook.test"}])
+def test_a_body_that_was_parsed_is_a_mistake_of_ours(fake: FakeAlama, body: Any) -> None:
+    headers, _ = fake.webhook("webhook.test", endpoint_id="we_1", message="m")
+    with pytest.raises(InvalidArgument, match="as it came"):
+        verify_webhook(body, headers, fake.secret)
+
+
+@pytest.mark.parametrize("headers", [None, [(b"webhook-id", b"evt_1")], {b"webhook-id": b"1"}])
+def test_headers_that_are_none_are_a_mistake_of_ours(fake: FakeAlama, headers: Any) -> None:
+    with pytest.raises(InvalidArgument, match="headers"):
+        verify_webhook(b"{}", headers, fake.secret)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("webhook-timestamp", "9" * 400),
+        ("webhook-timestamp", "-" + "9" * 400),
+        ("webhook-timestamp", "9" * 5_000),
+        ("webhook-timestamp", "soon"),
+        ("webhook-signature", "v1,é"),
+        ("webhook-signature", "v1,="),
+        ("webhook-signature", ""),
+        ("webhook-id", "\ud800"),
+    ],
+)
+def test_whatever_a_stranger_sends_is_refused(fake: FakeAlama, name: str, text: str) -> None:
+    headers, body = fake.webhook("webhook.test", endpoint_id="we_1", message="m")
+    with pytest.raises(InvalidSignature):
+        verify_webhook(body, headers | {name: text}, fake.secret)
 
 
 def test_the_fake_answers_in_the_shapes_of_the_document(alama: Alama) -> None:
@@ -444,6 +777,7 @@ def test_the_fake_answers_in_the_shapes_of_the_document(alama: Alama) -> None:
         ("OutcomeResult", alama.record_outcome(score.request_id, "repaid", "2026-11-16")),
         ("WebhookEndpointCreated", alama.make_endpoint("https://loans.example.com/hook")),
         ("WebhookEndpoint", alama.list_endpoints()[0]),
+        ("TestSent", alama.test_endpoint(alama.list_endpoints()[0].id)),
         ("Health", alama.health()),
     ]
     for schema, answer in answered:

@@ -44,6 +44,7 @@ SCHEMA_OF = {
     "Pending": "PendingDeliveries",
     "WebhookEndpoint": "WebhookEndpoint",
     "NewWebhookEndpoint": "WebhookEndpointCreated",
+    "TestSent": "TestSent",
 }
 SENT = {
     "ApplicationFields": "Application",
@@ -52,10 +53,9 @@ SENT = {
     "NewEndpoint": "NewWebhookEndpoint",
 }
 
-# What the README takes as given.
+# What the README takes as given, after its first example.
 GIVEN = """
-const application = {compact};
-const applications = [application, {{ ...application, region: "Nyeri" }}];
+const applications = [application, { ...application, region: "Nyeri" }];
 const kept: string[] = [];
 const keep = (secret: string) => kept.push(secret);
 """
@@ -69,7 +69,11 @@ const statusOf = async (body: string, secret: string) => {
 };
 assert.equal(await statusOf(body, endpoint.secret), 204);
 assert.equal(await statusOf(body, fake.secret), 400);
-console.log(JSON.stringify([score, once, explained, explanation, health, ours].length));
+assert.ok(why.reasons?.length && explanation.reasons.length);
+assert.ok(explanation.counterfactuals.length > 0 && explanation.counterfactuals.length <= 2);
+assert.equal(stored.outcome?.date, today);
+assert.match(test.event, /^evt_/);
+console.log(JSON.stringify([score, once, explained, health, ours].length));
 """
 
 PAGE = """<!doctype html><pre id="found">nothing</pre><script type="module">
@@ -144,14 +148,42 @@ def test_its_own_tests_hold() -> None:
     assert "# fail 0" in run("node", "--test", "build/test/client.test.js", where=SDK)
 
 
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
+
+
+def addressed(text: str, service: Service) -> str:
+    text = text.replace("https://scores.example.com", service.server.url)
+    return text.replace("alama_test_...", service.key())
+
+
+def test_the_start_of_the_readme_installs_compiles_and_runs(
+    service: Service, tmp_path: Path
+) -> None:
+    (tmp_path / "alama").symlink_to(SDK.parents[1])
+    project = tmp_path / "loans"
+    project.mkdir()
+    for name, text in zip(("package.json", "tsconfig.json"), blocks("json"), strict=True):
+        (project / name).write_text(text, "utf-8")
+    (project / "loans.ts").write_text(addressed(blocks("ts")[0], service), "utf-8")
+    (commands,) = blocks("sh")
+    said = run("sh", "-ec", commands, where=project)
+    assert re.search(r"^APPROVED \d+ req_[0-9a-f]{28}$", said, re.MULTILINE), said
+
+
+def test_the_readme_says_what_each_method_gives() -> None:
+    methods = asked("client", "Object.getOwnPropertyNames(kinds.Alama.prototype)")
+    (_, table) = README.split("| call | gives |\n|---|---|\n")
+    rows = re.findall(r"^\| `(\w+)\(", table, re.MULTILINE)
+    assert sorted(rows) == sorted(set(methods) - {"constructor"} | {"verifyWebhook"})
+
+
 def test_the_examples_of_the_readme_compile_and_run_against_the_service(
     installed: Path, service: Service
 ) -> None:
-    blocks = re.findall(r"^```ts\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
-    assert len(blocks) == 9
-    text = GIVEN.format(compact=json.dumps(COMPACT)) + "".join(blocks) + RECEIVED
-    text = text.replace("https://scores.example.com", service.server.url)
-    text = text.replace("alama_test_...", service.key())
+    samples = blocks("ts")
+    assert len(samples) == 11
+    text = addressed("".join((samples[0], GIVEN, *samples[1:], RECEIVED)), service)
     signing = 'import { signWebhook } from "./node_modules/@alama/client/dist/webhooks.js";\n'
     (installed / "readme.ts").write_text(signing + text, "utf-8")
     tsc = SDK / "node_modules" / ".bin" / "tsc"
@@ -160,6 +192,8 @@ def test_the_examples_of_the_readme_compile_and_run_against_the_service(
     said = run("node", "readme.js", where=installed)
     assert re.match(r"APPROVED \d+ req_[0-9a-f]{28}\n", said), said
     assert "mobile_money_months wrong_type" in said, said
+    assert re.search(r"^recorded$", said, re.MULTILINE), said
+    assert "before_the_loan" not in said, said
 
 
 def test_the_package_has_no_dependency_and_no_test(installed: Path) -> None:

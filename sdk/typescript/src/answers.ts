@@ -186,9 +186,20 @@ export interface ListedScore extends Decision {
 /** What became of a report on a loan. */
 export interface OutcomeResult {
   readonly request_id: string;
-  /** `recorded`, `updated`, `unchanged`, ... */
-  readonly result: string;
+  /** docs/outcomes.md says what each means. */
+  readonly result: Open<
+    | "recorded"
+    | "updated"
+    | "corrected"
+    | "unchanged"
+    | "older"
+    | "conflict"
+    | "unknown_score"
+    | "in_the_future"
+    | "before_the_loan"
+  >;
   readonly is_default?: boolean;
+  /** What to do about it; only where it was refused. */
   readonly message?: string;
 }
 
@@ -272,4 +283,10 @@ export interface WebhookEndpoint {
 /** An endpoint that was just made. Its secret is never shown again: keep it. */
 export interface NewWebhookEndpoint extends WebhookEndpoint {
   readonly secret: string;
+}
+
+/** A test event that is on its way. */
+export interface TestSent {
+  /** Its id, which comes as `webhook-id`. */
+  readonly event: string;
 }

@@ -15,10 +15,11 @@ import type {
   Review,
   Score,
   StoredScore,
+  TestSent,
   WebhookEndpoint,
 } from "./answers.js";
 import { webCrypto } from "./crypto.js";
-import { AlamaError, ConnectionFailed, Problem, TimedOut } from "./errors.js";
+import { AlamaError, ConnectionFailed, InvalidArgument, Problem, TimedOut } from "./errors.js";
 import * as problems from "./problems.js";
 import { CLOCK, Pace, seconds, Tries, type Clock, type Limits } from "./retries.js";
 import * as shapes from "./shapes.js";
@@ -76,7 +77,9 @@ export interface ScoreManyOptions<A> extends Omit<ScoreOptions, "idempotencyKey"
 export interface ExplainOptions extends CallOptions {
   /** `APPROVED`, a tier or a score. */
   target?: string | undefined;
-  /** Of ways to the target. */
+  /** How many ways to the target are wanted, at most: 3. */
+  ways?: number | undefined;
+  /** @deprecated The old name of `ways`. */
   limit?: number | undefined;
   /** Fields that must stay as they are. */
   locked?: readonly string[] | undefined;
@@ -126,8 +129,8 @@ export class Alama {
   readonly #clock: Clock;
 
   constructor(baseUrl: string, options: AlamaOptions = {}) {
-    if (!/^https?:\/\//.test(baseUrl)) {
-      throw new TypeError("the address of Alama begins with https:// or http://");
+    if (!isAddress(baseUrl)) {
+      throw new InvalidArgument("the address of Alama is https:// or http:// and the name of a host");
     }
     this.#baseUrl = baseUrl.replace(/\/+$/, "");
     this.#headers = {
@@ -172,7 +175,7 @@ export class Alama {
       const asked = {
         expand,
         language,
-        idempotencyKey: keyOf?.(application),
+        idempotencyKey: keyOf && (keyOf(application) ?? ""), // none is no leave to make one
         signal: ended.signal,
       };
       try {
@@ -209,8 +212,8 @@ export class Alama {
 
   /** Say why an application is decided so, and what would lead to the target. Stores nothing. */
   async explain(application: Application, options: ExplainOptions = {}): Promise<Explanation> {
-    const { target, limit, locked, language, signal } = options;
-    const query = { target, limit, locked: locked?.join(), language };
+    const { target, limit, ways = limit, locked, language, signal } = options;
+    const query = { target, ways, locked: locked?.join(), language };
     return this.#ask(
       {
         method: "POST",
@@ -324,6 +327,12 @@ export class Alama {
     await this.#ask({ method: "DELETE", path, isAnswer: nothing }, options.signal);
   }
 
+  /** Have an event of the type `webhook.test` sent to an endpoint, whatever kinds it wants. */
+  async testEndpoint(id: string, options: CallOptions = {}): Promise<TestSent> {
+    const path = `/v1/webhook_endpoints/${encodeURIComponent(id)}/test`;
+    return this.#ask({ method: "POST", path, isAnswer: object(shapes.TestSent) }, options.signal);
+  }
+
   async #score(application: Application, options: ScoreOptions, pace?: Pace): Promise<Score> {
     const { expand, language, signal } = options;
     const body = json(application); // before anything is waited for: the caller may use it again
@@ -359,7 +368,7 @@ export class Alama {
     }
   }
 
-  #written(call: Call<unknown>): [string, RequestInit & { headers: Record<string, string> }] {
+  #written(call: Call<unknown>): [string, RequestInit] {
     const asked = Object.entries(call.query ?? {}).filter(
       ([, value]) => value !== undefined && value !== "",
     );
@@ -371,6 +380,8 @@ export class Alama {
     if (call.idempotencyKey !== undefined) {
       headers["idempotency-key"] = header("idempotency key", call.idempotencyKey);
     }
+    const traceparent = this.#traceparent();
+    if (traceparent) headers["traceparent"] = header("traceparent", traceparent);
     const init = {
       method: call.method,
       headers,
@@ -390,21 +401,18 @@ export class Alama {
   /** One attempt, from its start to the last byte of its answer. */
   async #send(
     url: string,
-    init: RequestInit & { headers: Record<string, string> },
+    init: RequestInit,
     timeoutMs: number,
     signal: AbortSignal | undefined,
     pace: Pace | undefined,
   ): Promise<Reply> {
-    const traceparent = this.#traceparent();
-    const traced = traceparent ? { traceparent: header("traceparent", traceparent) } : {};
-    const headers = { ...init.headers, ...traced };
     const ended = new AbortController();
     const end = () => ended.abort();
     const timer = setTimeout(end, timeoutMs);
     signal?.addEventListener("abort", end);
     let reply: Reply | undefined;
     try {
-      const response = await this.#fetch(url, { ...init, headers, signal: ended.signal });
+      const response = await this.#fetch(url, { ...init, signal: ended.signal });
       reply = { status: response.status, headers: response.headers, body: await response.text() };
       return reply;
     } catch (error) {
@@ -452,19 +460,33 @@ const PROBLEMS = new Map<unknown, typeof Problem>(
 /** Give a text as the bytes of a header, or throw; never with the text. */
 function header(name: string, text: string): string {
   if (!text.trim() || /\p{C}/u.test(text)) {
-    throw new TypeError(`the ${name} is empty, or has characters that cannot be printed`);
+    throw new InvalidArgument(`the ${name} is empty, or has characters that cannot be printed`);
   }
   return String.fromCharCode(...new TextEncoder().encode(text));
 }
 
 /** Write JSON; a number that it does not have is refused, and not sent as null. */
 function json(said: object): string {
-  return JSON.stringify(said, (name, value: unknown) => {
-    if (typeof value === "number" && !Number.isFinite(value)) {
-      throw new TypeError(`${name} is no number that JSON has`);
+  const checked = (name: string, value: unknown): unknown => {
+    if (typeof value === "bigint" || (typeof value === "number" && !Number.isFinite(value))) {
+      throw new InvalidArgument(`${name} is no number that JSON has, such as NaN`);
     }
     return value;
-  });
+  };
+  try {
+    return JSON.stringify(said, checked);
+  } catch (error) {
+    if (error instanceof AlamaError) throw error;
+    throw new InvalidArgument("what is to be sent cannot be written as JSON", { cause: error });
+  }
+}
+
+function isAddress(text: string): boolean {
+  try {
+    return /^https?:\/\//.test(text) && new URL(text).host !== "";
+  } catch {
+    return false;
+  }
 }
 
 /** What Node says where no connection was made; browsers do not say. */

@@ -1,6 +1,7 @@
 // What can go wrong. All of it is under `AlamaError`:
 //
 //   AlamaError
+//     InvalidArgument     a mistake of the caller's, and nothing was sent
 //     ConnectionFailed    no answer came, or none of Alama
 //       TimedOut          not in time
 //     InvalidSignature    a webhook that is not to be trusted
@@ -30,6 +31,11 @@ export class AlamaError extends Error {
   readonly errors: readonly FieldError[] = [];
   /** Seconds after which the same request may be sent again. */
   declare readonly retryAfter: number | undefined;
+}
+
+/** What the caller got wrong before anything was sent; names the field, never the value. */
+export class InvalidArgument extends AlamaError {
+  override readonly name = "InvalidArgument";
 }
 
 /** No answer came, or what came is none of Alama; whether anything was done is not known. */

@@ -214,3 +214,5 @@ export const NewWebhookEndpoint: Shape<answers.NewWebhookEndpoint> = {
   ...WebhookEndpoint,
   secret: text,
 };
+
+export const TestSent: Shape<answers.TestSent> = { event: text };

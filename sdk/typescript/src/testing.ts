@@ -173,6 +173,9 @@ export class FakeAlama {
       case "DELETE webhook_endpoints/id":
         if (!this.endpoints.delete(id)) throw refusal(UnknownWebhookEndpoint);
         return [204];
+      case "POST webhook_endpoints/id/test":
+        if (!this.endpoints.has(id)) throw refusal(UnknownWebhookEndpoint);
+        return [202, { event: this.#newId("evt_") }];
       default:
         throw refusal(NotFound);
     }

@@ -2,7 +2,7 @@
 
 import type { Open } from "./answers.js";
 import { webCrypto } from "./crypto.js";
-import { InvalidSignature } from "./errors.js";
+import { InvalidArgument, InvalidSignature } from "./errors.js";
 import {
   flag,
   isObject,
@@ -16,6 +16,7 @@ import {
 } from "./shapes.js";
 
 const TOLERANCE_S = 300;
+const NO_SECRET = "the secret of the webhook is no base64, or empty: anyone could sign";
 
 /** What all events have. */
 interface Told<Type extends string, Data> {
@@ -201,7 +202,7 @@ export type WebhookHeaders =
   | Readonly<Record<string, string | readonly string[] | undefined>>;
 
 /**
- * Give the event of a webhook, or throw `InvalidSignature`.
+ * Give the event of a webhook, or throw `InvalidSignature`; without a secret, `InvalidArgument`.
  *
  * `body` is what came, byte for byte, before any framework has parsed it. Of several secrets, as
  * while one is replaced, any will do.
@@ -212,6 +213,10 @@ export async function verifyWebhook(
   secret: string | readonly string[],
   options: { toleranceS?: number } = {},
 ): Promise<Event> {
+  const { subtle } = await webCrypto();
+  const secrets = [secret].flat();
+  if (secrets.length === 0) throw new InvalidArgument(NO_SECRET);
+  const keys = await Promise.all(secrets.map((each) => keyOf(subtle, each)));
   const named = reader(headers);
   const [id, sentAt, signatures] = ["webhook-id", "webhook-timestamp", "webhook-signature"].map(
     named,
@@ -221,8 +226,6 @@ export async function verifyWebhook(
   }
   const bytes = typeof body === "string" ? new TextEncoder().encode(body) : new Uint8Array(body);
   const message = signed(id, sentAt, bytes);
-  const { subtle } = await webCrypto();
-  const keys = await Promise.all([secret].flat().map((each) => keyOf(subtle, each)));
   const given = signatures
     .split(/\s+/)
     .filter((each) => each.startsWith("v1,"))
@@ -302,9 +305,8 @@ function decoded(base64: string): Uint8Array<ArrayBuffer> {
   }
 }
 
-function keyOf(subtle: SubtleCrypto, secret: string): Promise<CryptoKey> {
-  const key = decoded(secret.trim().replace(/^whsec_/, ""));
-  if (key.length === 0)
-    throw new TypeError("the secret of the webhook is no base64, or empty: anyone could sign");
+function keyOf(subtle: SubtleCrypto, secret: string | undefined): Promise<CryptoKey> {
+  const key = decoded(secret?.trim().replace(/^whsec_/, "") ?? "");
+  if (key.length === 0) throw new InvalidArgument(NO_SECRET);
   return subtle.importKey("raw", key, { name: "HMAC", hash: "SHA-256" }, false, ["sign", "verify"]);
 }

@@ -11,6 +11,7 @@ import {
   ConnectionFailed,
   InternalError,
   InvalidApplication,
+  InvalidArgument,
   InvalidSignature,
   Problem,
   TimedOut,
@@ -31,6 +32,9 @@ const COMPACT = {
   airtime_regularity: 0.8,
 };
 const HOOK = { url: "https://loans.example.com/hook" };
+
+/** What is thrown where the caller is mistaken, and nothing was sent. */
+const mistake = (message: RegExp) => ({ name: "InvalidArgument", message });
 
 async function all<T>(values: AsyncIterable<T>): Promise<T[]> {
   const found: T[] = [];
@@ -138,12 +142,57 @@ test("a row that fails is told in its place", async () => {
   assert.equal(new Set(rows.flatMap(({ score }) => score?.request_id ?? [])).size, 1);
 });
 
-test("what is no number is refused before it is sent, and ends many", async () => {
+test("what JSON does not have is refused before it is sent", async () => {
   const fake = new FakeAlama();
-  const wrong = { ...COMPACT, avg_balance: NaN };
-  await assert.rejects(fake.client().score(wrong), /avg_balance is no number that JSON has/);
-  await assert.rejects(all(fake.client().scoreMany([wrong, wrong, wrong])), TypeError);
+  const alama = fake.client();
+  for (const number of [NaN, Infinity, -Infinity, 5n as unknown as number]) {
+    const told = mistake(/^avg_balance is no number that JSON has/);
+    await assert.rejects(alama.score({ ...COMPACT, avg_balance: number }), told);
+    await assert.rejects(alama.explain({ ...COMPACT, avg_balance: number }), told);
+  }
+  const outcome = { request_id: "req_1", outcome: "repaid", date: "2026-11-16" } as const;
+  const unknown = { ...outcome, repaid_amount: NaN };
+  await assert.rejects(alama.recordOutcome(unknown), mistake(/^repaid_amount/));
+  const endless: Record<string, unknown> = { ...COMPACT };
+  endless["itself"] = endless;
+  await assert.rejects(alama.score(endless as typeof COMPACT), mistake(/cannot be written/));
   assert.equal(fake.requests.length, 0);
+});
+
+test("a row that cannot be sent is told in its place, and harms no other", async () => {
+  const fake = new FakeAlama();
+  const alama = fake.client();
+  const wrong = { ...COMPACT, avg_balance: NaN };
+  for (const inOrder of [true, false]) {
+    const rows = await all(alama.scoreMany([COMPACT, wrong, COMPACT, wrong], { inOrder }));
+    const told = rows.map(({ index, error }) => [index, error?.name]).sort();
+    assert.deepEqual(told, [
+      [0, undefined],
+      [1, "InvalidArgument"],
+      [2, undefined],
+      [3, "InvalidArgument"],
+    ]);
+  }
+  assert.equal(fake.requests.length, 4);
+});
+
+test("a row without the key that the caller wants to give it is not sent under another", async () => {
+  const fake = new FakeAlama();
+  const refs: (string | undefined)[] = ["a", undefined, "", "d"];
+  const rows = await all(
+    fake.client().scoreMany(
+      refs.map((applicant_ref) => ({ ...COMPACT, applicant_ref })),
+      { keyOf: ({ applicant_ref }) => applicant_ref! },
+    ),
+  );
+  assert.deepEqual(
+    rows.map(({ error }) => error?.message.slice(0, 28)),
+    [undefined, "the idempotency key is empty", "the idempotency key is empty", undefined],
+  );
+  assert.deepEqual(
+    fake.requests.map(({ headers }) => headers["idempotency-key"]),
+    ["a", "d"],
+  );
 });
 
 test("leaving many in the middle leaves nothing running", async () => {
@@ -188,8 +237,10 @@ test("a mistake of the caller's is told at once, and not taken for the network's
     throw new RangeError("of the caller");
   };
   await assert.rejects(fake.client({ traceparent: broken }).health(), RangeError);
-  await assert.rejects(fake.client({ traceparent: () => "a\nb" }).health(), TypeError);
-  await assert.rejects(fake.client().score(COMPACT, { idempotencyKey: "" }), TypeError);
+  const unprintable = fake.client({ traceparent: () => "a\nb" });
+  await assert.rejects(unprintable.health(), mistake(/^the traceparent/));
+  const unnamed = fake.client().score(COMPACT, { idempotencyKey: "" });
+  await assert.rejects(unnamed, mistake(/^the idempotency key/));
   assert.equal(fake.requests.length, 0);
 });
 
@@ -218,10 +269,25 @@ test("what is no score is no answer", async () => {
 test("a key that cannot be sent is refused and not shown", () => {
   for (const key of ["", " ", "alama_test_1\n", "a\r\nb: c"]) {
     assert.throws(() => new Alama("https://scores.example.com", { key }), {
+      name: "InvalidArgument",
       message: "the API key is empty, or has characters that cannot be printed",
     });
   }
-  assert.throws(() => new Alama("scores.example.com"), /https:/);
+});
+
+test("an address that is none is refused before anything is sent", () => {
+  for (const address of [
+    "",
+    "scores.example.com",
+    "localhost:8000",
+    "//scores.example.com",
+    "ftp://scores.example.com",
+    "https://",
+    "https://scores example.com",
+    undefined as unknown as string,
+  ]) {
+    assert.throws(() => new Alama(address), mistake(/https:\/\/ or http:\/\//), address);
+  }
 });
 
 test("a client does not show its key", () => {
@@ -249,8 +315,10 @@ test("every problem has its code, its status and its name, minified or not", () 
     assert.equal(error.name, kind.name);
     assert.equal(error.code, kind.code);
   }
-  for (const kind of [AlamaError, ConnectionFailed, TimedOut, InvalidSignature]) {
-    assert.equal(new kind("why").name, kind.name);
+  for (const kind of [AlamaError, InvalidArgument, ConnectionFailed, TimedOut, InvalidSignature]) {
+    const error = new kind("why");
+    assert.ok(error instanceof AlamaError);
+    assert.equal(error.name, kind.name);
   }
 });
 
@@ -366,8 +434,11 @@ test("a secret that is none is a mistake of ours", async () => {
     endpoint_id: "we_1",
     message: "m",
   });
-  for (const secret of ["", "whsec_", "whsec_###"]) {
-    await assert.rejects(verifyWebhook(body, headers, secret), TypeError);
+  const unset = undefined as unknown as string; // as a variable of the environment may be
+  for (const secret of ["", "whsec_", "whsec_###", [], [fake.secret, ""], unset]) {
+    const told = mistake(/^the secret of the webhook/); // and no forgery, whatever came
+    await assert.rejects(verifyWebhook(body, headers, secret), told);
+    await assert.rejects(verifyWebhook(body, {}, secret), told);
   }
 });
 
@@ -397,6 +468,30 @@ test("the fake keeps what Alama would keep", async () => {
   assert.equal(fake.endpoints.size, 0);
 });
 
+test("an endpoint is tried with an event of its own", async () => {
+  const fake = new FakeAlama();
+  const alama = fake.client();
+  const { id } = await alama.makeEndpoint(HOOK);
+  const { event } = await alama.testEndpoint(id);
+  assert.match(event, /^evt_[0-9a-f]{28}$/);
+  assert.notEqual((await alama.testEndpoint(id)).event, event);
+  const [, tried] = fake.requests;
+  assert.equal(`${tried?.method} ${tried?.path}`, `POST /v1/webhook_endpoints/${id}/test`);
+  await assert.rejects(alama.testEndpoint("we_0"), sdk.UnknownWebhookEndpoint);
+});
+
+test("an explanation is asked for as many ways as are wanted, under either name", async () => {
+  const fake = new FakeAlama();
+  const alama = fake.client();
+  await alama.explain(COMPACT, { ways: 2, locked: ["region", "avg_balance"] });
+  await alama.explain(COMPACT, { limit: 2 });
+  await alama.explain(COMPACT);
+  assert.deepEqual(
+    fake.requests.map(({ query }) => query),
+    [{ ways: "2", locked: "region,avg_balance" }, { ways: "2" }, {}],
+  );
+});
+
 // ------------------------------------------------------------------- what must not compile
 
 export function types(alama: Alama, event: Event, problem: InvalidApplication): void {
@@ -409,8 +504,13 @@ export function types(alama: Alama, event: Event, problem: InvalidApplication): 
   const { airtime_regularity: _, ...short } = COMPACT;
   // @ts-expect-error a field that is required is missing
   void alama.score(short);
-  // @ts-expect-error a field is mistyped
+  // @ts-expect-error the name of a field is mistyped, in an object that is written here
   void alama.score({ ...full, regoin: "Nyeri" });
+  const elsewhere = { ...full, regoin: "Nyeri" };
+  void alama.score(elsewhere); // only Alama knows
+  const numbered = { ...COMPACT, region: 7 };
+  // @ts-expect-error a field is of another type, wherever it comes from
+  void alama.score(numbered);
   // @ts-expect-error a word that is none of those that can be asked for
   void alama.score(full, { expand: ["everything"] });
   const code: "invalid_application" = problem.code;

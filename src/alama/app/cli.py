@@ -66,6 +66,13 @@ NOUNS: Final = (
         "walk",
     ),
     Noun("webhooks", "where events are sent, and what came of it", "alama.webhooks.cli"),
+    Noun("login", "keep a key for a service elsewhere", "alama.app.remote.login_cli"),
+    Noun("logout", "forget it", "alama.app.remote.logout_cli"),
+    Noun(
+        "remote",
+        "scores, outcomes, webhooks and more of a service elsewhere",
+        "alama.app.remote.cli",
+    ),
     Noun(
         "worker",
         "send webhooks and train models, where the service does not do it itself",

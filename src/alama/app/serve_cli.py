@@ -215,7 +215,7 @@ def welcome(address: str, key: str) -> None:
     welcome = Text.assemble(
         ("\n  Alama is ready at ", "bold"),
         (address, "bold cyan"),
-        f"\n  What it can be asked: {address}/docs\n\n",
+        f"\n  What it can be asked: {address}/docs\n  The guide: {address}/docs/guide\n\n",
         ("  Your test key", "bold"),
         f", for {TRIAL_DAYS} days and people who do not exist:\n\n",
         (f"  {key}\n\n", "green"),

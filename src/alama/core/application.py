@@ -47,6 +47,11 @@ def visible_lines(text: str) -> str:
     return text if text.isprintable() else _HIDDEN_IN_LINES.sub(_REPLACEMENT, text)
 
 
+def visible_json(text: str) -> str:
+    """Give JSON that says the same, and can be shown: what cannot is written as its number."""
+    return _HIDDEN_IN_LINES.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+
+
 Value = float | int | str | None
 
 _LOOKS_PERSONAL: Final = re.compile(r"@|^\+?[\d\s().-]{7,}$")

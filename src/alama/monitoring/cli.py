@@ -12,6 +12,7 @@ from rich.console import Group
 from rich.padding import Padding
 from rich.text import Text
 
+from alama.core.application import visible_json
 from alama.core.monitoring.figures import (
     COUNT_MIN,
     Finding,
@@ -73,6 +74,13 @@ def register(parser: argparse.ArgumentParser) -> None:
         choices=[mode.value for mode in Mode],
         help="default: live where the lender is live, else test",
     )
+    add_report(parser)
+    parser.set_defaults(run=run)
+
+
+def add_report(parser: argparse.ArgumentParser) -> None:
+    """Let a command be told what to report on, and where to."""
+    add = parser.add_argument
     add(
         "--days",
         type=whole(1, DAYS_MAX),
@@ -83,7 +91,6 @@ def register(parser: argparse.ArgumentParser) -> None:
     add("--model", metavar="ID", help="another model than the one that answers, by its id")
     add("--json", type=Path, metavar="FILE", help="all figures, as JSON; - is standard output")
     add("--html", type=Path, metavar="PAGE", help="the report with its plots, an HTML page")
-    parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -94,14 +101,19 @@ def run(args: argparse.Namespace) -> int:
         book = Book(lender.id, mode)
         _cut_windows(opened, book)
         report = naming_commands(Monitoring.at(opened).report(book, args.days, args.model))
+    give(args, report)
+    if not args.mode:
+        terminal.remark(f"This is the {mode} mode; --mode shows the other.")
+    return 0
+
+
+def give(args: argparse.Namespace, report: MonitoringReport) -> None:
+    """Write the report where a command was told to, or show what to look at."""
     if args.json or args.html:
         _write(args, report)
     else:
         terminal.say(summary(report))
         terminal.remark("\nMonth by month, what moved, and the plots: --html PAGE")
-    if not args.mode:
-        terminal.remark(f"This is the {mode} mode; --mode shows the other.")
-    return 0
 
 
 def _usual_mode(opened: Installation, lender: str) -> Mode:
@@ -126,7 +138,7 @@ def _write(args: argparse.Namespace, report: MonitoringReport) -> None:
         if args.json and args.json != STDOUT:
             held.enter_context(promised(args.json)).write(figures)
     if args.json == STDOUT:
-        sys.stdout.buffer.write(figures)
+        sys.stdout.buffer.write(visible_json(figures.decode()).encode())
         sys.stdout.buffer.flush()
     for path, what in ((args.html, "the report"), (args.json, "all figures")):
         if path and path != STDOUT:

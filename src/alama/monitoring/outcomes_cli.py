@@ -12,6 +12,7 @@ import hashlib
 import math
 import re
 from collections import Counter
+from collections.abc import Callable, Sequence
 from contextlib import contextmanager
 from datetime import date, datetime
 from decimal import Decimal
@@ -21,6 +22,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 from alama.core.application import visible
 from alama.core.errors import AlamaError, FileProblem, MalformedDocument
 from alama.core.intake import members
+from alama.core.monitoring.news import News
 from alama.lenders.installation import existing_installation, installation
 from alama.lenders.keys import is_open
 from alama.monitoring import outcomes_api
@@ -37,9 +39,8 @@ from alama.platform.terminal.command import Subparsers, whole
 from alama.platform.terminal.tables import plain_table
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping
 
-    from alama.core.monitoring.news import News
     from alama.lenders.store import Registry
 
 
@@ -117,65 +118,80 @@ def register(parser: argparse.ArgumentParser) -> None:
         epilog=LOAD_EXAMPLES,
     )
     add = loaded.add_argument
-    add("file", metavar="FILE", type=Path, help="CSV, Parquet or JSON lines, by its ending")
+    add_file(loaded)
     add("--lender", required=True, metavar="ID", help="whose loans they are")
     add(
         "--mode",
         choices=[mode.value for mode in Mode],
         help="default: live where the lender is live, else test",
     )
+    add("--by", metavar="NAME", help="who says so, for the audit (default: who is logged in)")
+    loaded.set_defaults(run=load, extra="batch")
+    _register_simulate(actions)
+
+
+def add_file(parser: argparse.ArgumentParser) -> None:
+    """Let a command be told which file to record, and where to list what is refused."""
+    add = parser.add_argument
+    add("file", metavar="FILE", type=Path, help="CSV, Parquet or JSON lines, by its ending")
     add(
         "--refused",
         metavar="OUT.csv",
         type=Path,
         help="write what was refused there, with the row and the reason",
     )
-    add("--by", metavar="NAME", help="who says so, for the audit (default: who is logged in)")
-    loaded.set_defaults(run=load, extra="batch")
-    _register_simulate(actions)
 
 
 def load(args: argparse.Namespace) -> int:
     """Record the rows of a file, and say what became of them."""
-    _require_apart(args.file, args.refused)
-    source = open_news(args.file)
+    source = open_loaded(args)
     sent = Sent(digest_of(args.file), by=args.by)
-    counts: Counter[str] = Counter()
-    shown: list[Refused] = []
     with existing_installation() as opened:
         book = _book(opened.registry, args.lender, args.mode)
         terminal.remark(f"{book.lender}, {book.mode} mode:")
         give_way(opened)
-        recording = _Recording(Outcomes.at(opened), book, sent)
-        with _writing(args.refused) as write:
-            for refused in _progressing(source, recording, counts):
-                write(refused)
-                if args.refused is None and len(shown) < SHOWN_MAX:
-                    shown.append(refused)
+        outcomes = Outcomes.at(opened)
+        return record_all(args, source, lambda news: outcomes.record(book, news, sent))
+
+
+def open_loaded(args: argparse.Namespace) -> Source:
+    """Open the file of a command that `add_file` has told, or raise `FileProblem`."""
+    _require_apart(args.file, args.refused)
+    return open_news(args.file)
+
+
+Recording = Callable[[Sequence[News]], Sequence[Result]]
+"""Records some news, at most `BATCH_MAX`; a result for each, in their order."""
+
+
+def record_all(args: argparse.Namespace, source: Source, recording: Recording) -> int:
+    """Record the rows of a file, say what became of them, and give the exit code."""
+    counts: Counter[str] = Counter()
+    shown: list[Refused] = []
+    with _writing(args.refused) as write:
+        for refused in _progressing(source, recording, counts):
+            write(refused)
+            if args.refused is None and len(shown) < SHOWN_MAX:
+                shown.append(refused)
     _say_ignored(source.ignored)
     _say(counts, shown, args.refused)
     return EXIT_REFUSED if _refused_in(counts) else 0
 
 
-class _Recording(NamedTuple):
-    outcomes: Outcomes
-    book: Book
-    sent: Sent
-
-    def __call__(self, rows: Sequence[Row]) -> Iterator[tuple[Row, Result | None]]:
-        """Record those of some rows that could be read; each with what became of it."""
-        news = [row.news for row in rows if row.news is not None]
-        results = iter(self.outcomes.record(self.book, news, self.sent) if news else ())
-        return ((row, None if row.news is None else next(results)) for row in rows)
+def _recorded(rows: Sequence[Row], recording: Recording) -> Iterator[tuple[Row, Result | None]]:
+    """Record those of some rows that could be read; each with what became of it."""
+    news = [row.news for row in rows if row.news is not None]
+    results = iter(recording(news) if news else ())
+    return ((row, None if row.news is None else next(results)) for row in rows)
 
 
-def _progressing(source: Source, recording: _Recording, counts: Counter[str]) -> Iterator[Refused]:
+def _progressing(source: Source, recording: Recording, counts: Counter[str]) -> Iterator[Refused]:
     """Record all of a file batch by batch, counting; give what is refused."""
     told = 0.0
     try:
         with terminal.progress("recording", source.total, unit=None) as bar:
             for rows in source.batches():
-                for row, result in recording(rows):
+                for row, result in _recorded(rows, recording):
                     refused = _refused(row, result)
                     counts[INVALID if result is None else result.answer.value] += 1
                     if refused is not None:

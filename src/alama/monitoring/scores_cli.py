@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+import shlex
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import msgspec
 from rich.console import Group
@@ -21,17 +22,15 @@ from alama.lenders.installation import Installation, existing_installation
 from alama.monitoring.reviews import Reviews
 from alama.platform import ids
 from alama.platform.book import Book, Mode
-from alama.platform.days import DAY_US, date_of
+from alama.platform.days import DAY_US, date_of, moment
 from alama.platform.errors import InvalidName
 from alama.platform.terminal import terminal
-from alama.platform.terminal.command import Subparsers, add_mode, whole
+from alama.platform.terminal.command import Subparsers, add_mode, moment_us, whole
 from alama.platform.terminal.tables import Glyphs, Scale, columns, facts, glyphs, plain_table
 from alama.scoring import replay as replaying
 from alama.scoring import waterfall
 from alama.scoring.records import (
-    ScoreRow,
     ScoreSummary,
-    Sealed,
     StoredScore,
     UnknownScore,
     Wanted,
@@ -47,6 +46,8 @@ if TYPE_CHECKING:
     from rich.console import Console, RenderableType
     from rich.table import Table
 
+    from alama.core.assess import Contribution
+
 
 DESCRIPTION: Final = """\
 Read the scores that the service has given and kept, count them, say what a person decided on one,
@@ -55,7 +56,8 @@ answer, to the last digit."""
 
 LIST_DESCRIPTION: Final = """\
 List the scores of one lender in one mode, newest first: those of the lender demo in test mode
-unless others are named. A wide terminal shows the offers too. Times are UTC.
+unless others are named. A score is listed where all that is asked for holds. A wide terminal shows
+the offers too. Times are UTC.
 
 --waiting lists those alone that wait for a person: they say REVIEW, nobody has reviewed them yet,
 and their applicants were not erased. `alama scores review` says what was decided."""
@@ -77,6 +79,12 @@ _OFFER_WIDTH: Final = 108
 
 _EXIT_DIFFERENT: Final = 1
 
+_TIMES: Final = ("since", "until")
+_FILTERS: Final = (*_TIMES, "decision", "tier", "ref")
+_REPEATED: Final = ("lender", "at", "mode", *_FILTERS, "waiting")
+"""The options that say which scores are listed, here or at a service elsewhere."""
+_WAITING: Final = "that wait for a person"
+
 
 def register(parser: argparse.ArgumentParser) -> None:
     parser.description = DESCRIPTION
@@ -89,15 +97,7 @@ def register(parser: argparse.ArgumentParser) -> None:
     add = listed.add_argument
     add("--lender", default="demo", metavar="ID", help="default: %(default)s")
     add_mode(listed, Mode.TEST)
-    add(
-        "--limit",
-        type=whole(1, _LIMIT_MAX),
-        default=_LIMIT,
-        metavar="N",
-        help=f"how many, at most {_LIMIT_MAX} (default: %(default)s)",
-    )
-    add("--before", metavar="REQUEST_ID", help="go on with those older than this one")
-    add("--waiting", action="store_true", help="only those that a person has to decide on yet")
+    add_wanted(listed)
     listed.set_defaults(run=show_list)
     _register_tally(actions)
     _register_review(actions)
@@ -110,26 +110,81 @@ def register(parser: argparse.ArgumentParser) -> None:
         action.set_defaults(run=run)
 
 
+def add_wanted(parser: argparse.ArgumentParser) -> None:
+    """Let a command be told which scores to list, and how many."""
+    add = parser.add_argument
+    add("--since", type=moment_us, metavar="TIME", help="only those given then or later")
+    add("--until", type=moment_us, metavar="TIME", help="only those given before")
+    add("--decision", choices=[one.value for one in Decision], help="only those that say this")
+    add("--tier", metavar="TIER", help="only those of this tier")
+    add("--ref", metavar="REF", help="only those of one applicant, by the applicant_ref")
+    add("--waiting", action="store_true", help="only those that a person has to decide on yet")
+    add(
+        "--limit",
+        type=whole(1, _LIMIT_MAX),
+        default=_LIMIT,
+        metavar="N",
+        help=f"how many, at most {_LIMIT_MAX} (default: %(default)s)",
+    )
+    add("--before", metavar="REQUEST_ID", help="go on with those older than this one")
+    parser.set_defaults(default_of=parser.get_default)
+
+
 def show_list(args: argparse.Namespace) -> int:
     """List scores, and say how to go on where there are more."""
     before = None if args.before is None else request_id_from(args.before)
     with existing_installation() as opened:
         lender = opened.registry.lender(args.lender)
         # One more than asked for tells whether there are more.
-        book, wanted = Book(lender.id, Mode(args.mode)), Wanted(waiting=args.waiting)
+        book = Book(lender.id, Mode(args.mode))
+        wanted = _wanted(args, opened, book)
         found = Scores.at(opened).page(book, before, args.limit + 1, wanted)
     shown = found[: args.limit]
-    wait = "that wait for a person" if args.waiting else ""
     if not shown:
-        said = ("no", "older" if before else "", "scores", wait, "in", args.mode, "mode.")
-        terminal.remark(f"{lender.id} has {' '.join(filter(None, said))}")
+        terminal.remark(f"{lender.id} has {none_of(args)} in {args.mode} mode.")
         return 0
-    terminal.remark(f"{lender.id}, {args.mode} mode{wait and ', scores ' + wait}:")
-    _say_list(shown, lender.currency)
+    wait = f", scores {_WAITING}" if args.waiting else ""
+    terminal.remark(f"{lender.id}, {args.mode} mode{wait}:")
+    say_list(shown, lender.currency)
     if len(found) > len(shown):
-        again = "--waiting " if args.waiting else ""
-        terminal.remark(f"Older ones: {again}--before {shown[-1].request_id}")
+        say_older(args, shown[-1].request_id)
     return 0
+
+
+def none_of(args: argparse.Namespace) -> str:
+    """Say that there are no scores, and which were sought."""
+    is_filtered = any(getattr(args, name) is not None for name in _FILTERS)
+    said = (
+        "no",
+        "older" if args.before else "",
+        "scores",
+        "of that kind" if is_filtered else "",
+        _WAITING if args.waiting else "",
+    )
+    return " ".join(filter(None, said))
+
+
+def say_older(args: argparse.Namespace, last: str) -> None:
+    """Say how to go on after a score, with the options that say which are listed."""
+    options = []
+    for name in _REPEATED:
+        given: Any = getattr(args, name, None)
+        if given is True:
+            options.append(f"--{name}")
+        elif given != args.default_of(name):
+            text = moment(given).isoformat() if name in _TIMES else str(given)
+            # What begins with a dash is taken for an option unless it is joined to its own.
+            options += [f"--{name}={text}"] if text.startswith("-") else [f"--{name}", text]
+    terminal.remark(f"Older ones: {shlex.join([*options, '--before', last])}")
+
+
+def _wanted(args: argparse.Namespace, opened: Installation, book: Book) -> Wanted:
+    subject = None
+    if args.ref is not None:
+        # As the database knows an applicant: nowhere by the reference itself.
+        subject = opened.vault.ring(book.lender).subject(book.mode.value, args.ref.strip())
+    decision = None if args.decision is None else Decision(args.decision)
+    return Wanted(args.since, args.until, decision, args.tier, subject, args.waiting)
 
 
 def show(args: argparse.Namespace) -> int:
@@ -138,7 +193,7 @@ def show(args: argparse.Namespace) -> int:
         record = recall(opened.registry, opened.vault, find_score(opened, args.request_id))
         sequel = Reviews.at(opened).sequel(record.row.book, record.row.request_id)
     terminal.say(record.row.request_id)
-    terminal.say(facts([*_facts(record.row, record.sealed), *facts_of(sequel)]))
+    terminal.say(facts([*_facts(record), *facts_of(sequel)]))
     console = terminal.stdout()
     said = record.sealed.assessment
     console.print(waterfall.drawing(record.model, record.policy, said, console), soft_wrap=True)
@@ -167,7 +222,8 @@ def difference_table(source: str, differences: Sequence[Difference]) -> Table:
     return table
 
 
-def _say_list(scores: Sequence[ScoreSummary], currency: str) -> None:
+def say_list(scores: Sequence[ScoreSummary], currency: str | None) -> None:
+    """Print a line for each score; a wide terminal has room for the offers."""
     roomy = terminal.stdout().width >= _OFFER_WIDTH
     offer = ("limit", "term", "APR") if roomy else ()
     table = plain_table("request", "given (UTC)", "score", "default", "decision", *offer)
@@ -185,7 +241,7 @@ def _say_list(scores: Sequence[ScoreSummary], currency: str) -> None:
         ]
         if roomy and score.recommended_limit:
             cells += [
-                f"{currency} {number(score.recommended_limit)}",
+                " ".join(filter(None, (currency, number(score.recommended_limit)))),
                 f"{score.recommended_term_days} d",
                 f"{score.recommended_apr:.2f}%",
             ]
@@ -193,18 +249,24 @@ def _say_list(scores: Sequence[ScoreSummary], currency: str) -> None:
     terminal.say(table)
 
 
-def _facts(row: ScoreRow, sealed: Sealed) -> list[tuple[str, str]]:
+def _facts(record: Record) -> list[tuple[str, str]]:
     """Tell what the drawing does not: who asked, when, and what no model reads."""
-    drawn = {contribution.feature for contribution in sealed.assessment.contributions}
-    sent = msgspec.json.decode(sealed.application, type=dict[str, object])
-    also = [visible(f"{name} {value}") for name, value in sent.items() if name not in drawn]
-    rows = [
+    row, said = record.row, record.sealed.assessment
+    return [
         ("given", f"{terminal.second(row.created_us)} UTC, in {row.processing_ms} ms"),
         ("to", f"{row.lender}, {row.mode} mode, {row.key_id}"),
         ("model", row.model_id),
         ("policy", row.policy_id),
+        *fact_of_rest(record.sealed.application, said.contributions),
     ]
-    return [*rows, ("also", ", ".join(also))] if also else rows
+
+
+def fact_of_rest(application: bytes, drawn: Iterable[Contribution]) -> list[tuple[str, str]]:
+    """Give what was sent and no model reads, if there is any, as a line of facts."""
+    names = {contribution.feature for contribution in drawn}
+    sent = msgspec.json.decode(application, type=dict[str, object])
+    also = [visible(f"{name} {value}") for name, value in sent.items() if name not in names]
+    return [("also", ", ".join(also))] if also else []
 
 
 def _identical(record: Record) -> str:
@@ -254,6 +316,13 @@ def _register_review(actions: Subparsers) -> None:
     add("request_id", metavar="REQUEST_ID", help="of the score")
     add("--lender", required=True, metavar="ID", help="`alama lenders list` shows them")
     add("--mode", required=True, choices=[mode.value for mode in Mode], help="of the score")
+    add_judgement(parser)
+    parser.set_defaults(run=review)
+
+
+def add_judgement(parser: argparse.ArgumentParser) -> None:
+    """Let a command be told what a person decided, and who it was."""
+    add = parser.add_argument
     add("--decision", required=True, choices=RULINGS, help="what the person decided")
     add(
         "--reason",
@@ -264,7 +333,6 @@ def _register_review(actions: Subparsers) -> None:
     )
     add("--by", required=True, metavar="NAME", help="who decided, for the audit")
     add("--note", default="", metavar="TEXT", help="in their own words (default: none)")
-    parser.set_defaults(run=review)
 
 
 def review(args: argparse.Namespace) -> int:

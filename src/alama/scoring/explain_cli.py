@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import time
+from codecs import BOM_UTF8
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -48,12 +49,12 @@ from alama.platform.files.promise import promised
 from alama.platform.files.texts import STDIN, named, read_bytes, read_policy, told_of
 from alama.platform.terminal import terminal
 from alama.platform.terminal.command import whole
-from alama.platform.terminal.tables import Scale, glyphs
+from alama.platform.terminal.tables import Paragraphs, Scale, glyphs
 from alama.scoring.page import explanation_page
 from alama.scoring.waterfall import DECISION_STYLES, WIDTH_MAX, drawing, offer_in_words
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from rich.console import Console
 
@@ -100,7 +101,7 @@ examples:
 SEARCH_S: Final = 10.0
 """How long a what-if in a terminal may take; nearly all take milliseconds."""
 
-_SIZE_MAX: Final = 64 * 1024
+SIZE_MAX: Final = 64 * 1024
 """Bytes of an application, as the service has it."""
 
 _WAYS_MAX: Final = 5
@@ -125,11 +126,13 @@ def register(parser: argparse.ArgumentParser) -> None:
         metavar="CODE",
         help="of money in the application (default: the policy's, or else the model's)",
     )
-    _add_what_is_sought(parser)
+    add_sought(parser)
+    add("--html", type=Path, metavar="PAGE", help="write a page for the applicant, to be printed")
     parser.set_defaults(run=run)
 
 
-def _add_what_is_sought(parser: argparse.ArgumentParser) -> None:
+def add_sought(parser: argparse.ArgumentParser) -> None:
+    """Let a command be told what is sought for an application, and in which language."""
     add = parser.add_argument
     add(
         "--target",
@@ -157,7 +160,6 @@ def _add_what_is_sought(parser: argparse.ArgumentParser) -> None:
         metavar="CODE",
         help="of what is said to the applicant: en, sw or fr (default: %(default)s)",
     )
-    add("--html", type=Path, metavar="PAGE", help="write a page for the applicant, to be printed")
 
 
 class _Question(NamedTuple):
@@ -261,7 +263,7 @@ def _application(
     args: argparse.Namespace, ready: ReadyModel, policy: ReadyPolicy | None
 ) -> Application:
     """Read the application, without what the policy forbids."""
-    document = sample_application() if args.file is None else read_bytes(args.file, _SIZE_MAX)
+    document = sample_application() if args.file is None else read_document(args.file)
     source = "the sample application" if args.file is None else named(args.file)
     try:
         application = Intake(ready.catalogue).read(document)
@@ -279,6 +281,11 @@ def _application(
     return application
 
 
+def read_document(file: Path) -> bytes:
+    """Read an application as the service does: how some editors begin a file is no part of it."""
+    return read_bytes(file, SIZE_MAX).removeprefix(BOM_UTF8)
+
+
 def _names(text: str) -> tuple[str, ...]:
     names = tuple(dict.fromkeys(name.strip() for name in text.split(",") if name.strip()))
     if not names:
@@ -286,8 +293,49 @@ def _names(text: str) -> tuple[str, ...]:
     return names
 
 
-_INDENT: Final = 5
-_STRIP_WIDTH: Final = 32
+STRIP_WIDTH: Final = 32
+"""Characters of a drawn way, of scores or of people."""
+
+
+class ExplanationDrawing:
+    """Shows reasons and ways from plain values, wherever they were found."""
+
+    def __init__(self, currency: str | None, console: Console) -> None:
+        self._currency = currency
+        self.told = Paragraphs(console, WIDTH_MAX)
+        self.glyphs = glyphs(console)
+
+    def reasons(self, decision: str, texts: Sequence[str]) -> None:
+        if texts:
+            self.told.heading("What speaks for it" if decision == Decision.APPROVED else "Why")
+        for number, text in enumerate(texts, start=1):
+            self.told.hang(Text(text), f"{number}")
+
+    def ways(self, goal: str, ways: Iterable[Iterable[Text]], notice: str, *, proven: bool) -> None:
+        proof = "proven" if proven else "time ran out, cheaper ones may exist"
+        self.told.heading(f"What leads to {goal}: the cheapest first, {proof}")
+        for place, way in enumerate(ways, start=1):
+            self.told.blank()
+            for number, line in enumerate(way):
+                self.told.hang(line, "" if number else f"{place}")
+        self.told.blank()
+        self.told.hang(Text(notice))
+
+    def step(self, score: int, tier: str, then: Assessment) -> Iterator[Text]:
+        """Yield the way from a score and its tier to what is said then, and what is offered."""
+        scale = Scale(calibration.SCORE_MIN, calibration.SCORE_MAX, STRIP_WIDTH)
+        tiers = tier if tier == then.tier else f"{tier} to {then.tier}"
+        told = f"  score {score} to {then.score}, tier {tiers}"
+        yield scale.way(score, then.score, self.glyphs) + Text(told)
+        decision = Text.assemble((then.decision.value, DECISION_STYLES[then.decision]))
+        if then.offer.limit:
+            decision.append("   ").append_text(offer_in_words(then.offer, self._currency))
+        yield decision
+
+
+def cost_of(cost: float, when: str) -> Text:
+    """Tell what a way asks of the applicant, and by when."""
+    return Text(f"cost {cost:.3f}   {when}", "dim")
 
 
 class RecourseDrawing:
@@ -306,25 +354,23 @@ class RecourseDrawing:
         self._card = ready.card(ready.policy.model.scorecard_for(application))
         self._sought = sought
         self._advice = Advice(ready.policy, language)
-        self._console = console
-        self._glyphs = glyphs(console)
+        self._drawing = ExplanationDrawing(ready.policy.currency, console)
+        self._told = self._drawing.told
 
     def show(self, explanation: Explanation) -> None:
         """Print the reasons, then the ways or what stands in their way."""
         recourse, said = explanation.recourse, explanation.assessment
         is_all_met = recourse.status is Status.ALREADY_MET and self._sought.goal == APPROVAL
         if not is_all_met and (loan := self._other_loan(said)):
-            self._heading(f"The offer is {loan}")
-        if explanation.reasons:
-            is_approved = said.decision is Decision.APPROVED
-            self._heading("What speaks for it" if is_approved else "Why")
-            for number, reason in enumerate(explanation.reasons, start=1):
-                self._hang(Text(reason.text), f"{number}")
+            self._told.heading(f"The offer is {loan}")
+        self._drawing.reasons(said.decision, [reason.text for reason in explanation.reasons])
         match recourse.status:
             case Status.ALREADY_MET:
-                self._heading(self._met(said))
+                self._told.heading(self._met(said))
             case Status.FOUND:
-                self._found(explanation)
+                ways = [self._way(said, way) for way in recourse.counterfactuals]
+                notice = self._advice.notice()
+                self._drawing.ways(self._goal(), ways, notice, proven=recourse.optimal)
             case Status.NO_RECOURSE:
                 self._none(recourse)
 
@@ -343,15 +389,15 @@ class RecourseDrawing:
         """Say how far ahead was looked, and what binds: what reads the same is said once."""
         nothing = "Nothing" if recourse.optimal else "Nothing was found that"
         days = horizon_days(self._policy.model.catalogue)
-        self._heading(f"{nothing} leads to {self._goal()} within {_in_days(days)}")
+        self._told.heading(f"{nothing} leads to {self._goal()} within {_in_days(days)}")
         names: dict[str, list[str]] = {}
         for obstacle in recourse.binding:
             told = self._advice.obstacle(obstacle)
             names.setdefault(told, []).append(_named_obstacle(obstacle))
         for told, those in names.items():
-            self._hang(Text(told), "-")
+            self._told.hang(Text(told), "-")
             for name in those:
-                self._hang(Text(name, "dim"))
+                self._told.hang(Text(name, "dim"))
 
     def _beside(self, asked: Unmet, offer: Offer) -> str:
         """Say what of the loan that was asked for is not offered; nothing where no loan is."""
@@ -366,37 +412,17 @@ class RecourseDrawing:
             told.append(f"for {_in_days(offer.term_days)} instead of the {days}")
         return " and ".join(told)
 
-    def _found(self, explanation: Explanation) -> None:
-        recourse = explanation.recourse
-        proof = "proven" if recourse.optimal else "time ran out, cheaper ones may exist"
-        self._heading(f"What leads to {self._goal()}: the cheapest first, {proof}")
-        for place, way in enumerate(recourse.counterfactuals, start=1):
-            first, *others = self._way(explanation.assessment, way)
-            self._console.print()
-            self._hang(first, f"{place}")
-            for line in others:
-                self._hang(line)
-        self._console.print()
-        self._hang(Text(self._advice.notice()))
-
     def _way(self, said: Assessment, way: Counterfactual) -> Iterator[Text]:
         """Yield the changes in words and as pictures, and what they lead to."""
         for change in way.changes:
             yield Text(self._advice.change(change))
             yield from self._crossing(change)
         then = way.assessment
-        scale = Scale(calibration.SCORE_MIN, calibration.SCORE_MAX, _STRIP_WIDTH)
-        tiers = said.tier if said.tier == then.tier else f"{said.tier} to {then.tier}"
-        score = f"  score {said.score} to {then.score}, tier {tiers}"
-        yield scale.way(said.score, then.score, self._glyphs) + Text(score)
-        decision = Text.assemble((then.decision.value, DECISION_STYLES[then.decision]))
-        if then.offer.limit:
-            decision.append("   ").append_text(offer_in_words(then.offer, self._policy.currency))
-        yield decision
+        yield from self._drawing.step(said.score, said.tier, then)
         asked = unmet_after(self._policy, self._application, way)
         if loan := self._beside(asked, then.offer):
             yield Text(loan)
-        yield Text(f"cost {way.cost:.3f}   {self._advice.within(way.within_days)}", "dim")
+        yield cost_of(way.cost, self._advice.within(way.within_days))
 
     def _crossing(self, change: FieldChange) -> Iterator[Text]:
         """Draw the way among all people, the lowest value on the left; if they are known."""
@@ -408,7 +434,7 @@ class RecourseDrawing:
         before, after = ladder.share_below(change.before), ladder.share_below(change.after)
         passed = round(100.0 * abs(after - before))
         told = f"  past {passed or 'fewer than 1'} of 100 people"
-        drawn = Scale(0.0, 1.0, _STRIP_WIDTH).way(before, after, self._glyphs)
+        drawn = Scale(0.0, 1.0, STRIP_WIDTH).way(before, after, self._drawing.glyphs)
         yield drawn + Text(told, "dim")
 
     def _goal(self) -> str:
@@ -416,25 +442,6 @@ class RecourseDrawing:
         kept = ", ".join(sorted(self._sought.locked))
         named = _named_goal(self._sought.goal)
         return f"{named} with {kept} as now" if kept else named
-
-    def _heading(self, shown: str) -> None:
-        self._console.print()
-        for line in self._wrapped(Text(shown, "bold"), self._width):
-            self._console.print(line)
-
-    def _hang(self, text: Text, bullet: str = "") -> None:
-        """Print a paragraph that hangs from its bullet, or from nothing."""
-        for place, line in enumerate(self._wrapped(text, self._width - _INDENT)):
-            self._console.print(Text(f"{'' if place else bullet:>3}  ") + line)
-
-    def _wrapped(self, text: Text, width: int) -> Iterator[Text]:
-        for line in text.wrap(self._console, width):
-            line.rstrip()
-            yield line
-
-    @property
-    def _width(self) -> int:
-        return min(self._console.width, WIDTH_MAX)
 
 
 def _named_goal(goal: Goal) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from rich.text import Text
 
@@ -21,8 +21,11 @@ from alama.core.lending.policy import Decision, Policy
 from alama.platform.terminal.tables import Glyphs, Scale, glyphs, style_of
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from rich.console import Console
 
+    from alama.core.catalogue import Catalogue
     from alama.core.lending.offer import Offer
     from alama.core.lending.ready_policy import ReadyPolicy
     from alama.core.model import ReadyModel
@@ -49,29 +52,55 @@ _BASE: Final = "base score"
 _SCORE: Final = "score"
 
 
+class Beside(NamedTuple):
+    """What is known beside an answer: where it is from, and what its values are.
+
+    `objections` are the words of rules, by their codes. Where it is not `priced`, nobody has said
+    what its price is made of.
+    """
+
+    sources: Sequence[str]
+    catalogue: Catalogue
+    currency: str | None
+    objections: Mapping[str, str] = {}
+    priced: bool = True
+
+
 def drawing(
     ready: ReadyModel, policy: ReadyPolicy | None, said: ExplainedScore, console: Console
 ) -> Text:
+    """Draw an answer by the model and the policy that gave it."""
+    model = ready.model
+    sources = [f"{model.name}, {said.card} scorecard, {short_id(model.id)}"]
+    objections = {}
+    if policy is not None:
+        sources.append(f"{_field_title(policy.policy)}, {short_id(policy.id)}")
+        objections = {rule.name: rule.says for rule in policy.policy.rules if rule.says}
+    beside = Beside(sources, ready.catalogue, ready.currency, objections)
+    return picture(said, beside, console)
+
+
+def picture(said: ExplainedScore, beside: Beside, console: Console) -> Text:
     """Give the whole answer, as wide as the console is but no wider than eyes follow."""
     width = min(console.width, WIDTH_MAX)
     made_of = glyphs(console)
-    model = ready.model
-    sources = [f"{model.name}, {said.card} scorecard, {model.id[:_ID_SHOWN]}"]
-    if policy is not None:
-        sources.append(f"{_field_title(policy.policy)}, {policy.id[:_ID_SHOWN]}")
     lines = [
         Text(),
         _headline(said),
         _gauge(said.score, width, made_of),
-        *(_decision(said, ready.currency) if isinstance(said, Assessment) else ()),
-        *(_objections(said, policy.policy) if isinstance(said, Assessment) and policy else ()),
+        *(_decision(said, beside) if isinstance(said, Assessment) else ()),
         Text(),
-        *_waterfall(ready, said, width, made_of),
+        *_waterfall(beside, said, width, made_of),
         Text(),
-        *(Text(source, "dim") for source in sources),
+        *(Text(source, "dim") for source in beside.sources),
         Text(_SCALE_NOTE, "dim"),
     ]
     return Text("\n").join(lines)
+
+
+def short_id(content_id: str) -> str:
+    """Give as much of the id of a model or a policy as people compare."""
+    return content_id[:_ID_SHOWN]
 
 
 _SCALE_NOTE: Final = (
@@ -94,8 +123,11 @@ def _headline(said: ExplainedScore) -> Text:
     )
 
 
-def _decision(said: Assessment, currency: str | None) -> list[Text]:
+def _decision(said: Assessment, beside: Beside) -> list[Text]:
     """Say what the policy makes of the score, and what the offer's price is made of."""
+    # Why the policy's own rules objected, in the words of those who wrote them.
+    told = [code for code in said.rules if code in beside.objections]
+    objections = [Text(f"{code}: {beside.objections[code]}") for code in told]
     answer = Text.assemble(
         "tier ", (said.tier, "bold"), "   ", (said.decision.value, DECISION_STYLES[said.decision])
     )
@@ -103,22 +135,22 @@ def _decision(said: Assessment, currency: str | None) -> list[Text]:
         answer.append(f" ({', '.join(said.rules)})")
     offer, price = said.offer, said.offer.price
     if not offer.limit:
-        return [Text(), answer]
-    answer.append("   ").append_text(offer_in_words(offer, currency))
+        return [Text(), answer, *objections]
+    answer.append("   ").append_text(offer_in_words(offer, beside.currency))
     parts = (
         f"{offer.apr:.2f}% = expected loss {price.expected_loss:.2f} + running cost "
         f"{price.running_cost:.2f} + funding {price.funding:.2f} + margin {price.margin:.2f}"
     )
     if price.tax:
         parts += f" + tax {price.tax:.2f}"
-    return [Text(), answer, Text(parts, "dim")]
+    return [Text(), answer, *([Text(parts, "dim")] if beside.priced else ()), *objections]
 
 
 def offer_in_words(offer: Offer, currency: str | None) -> Text:
     """Say how much, for how long and at what price."""
     return Text.assemble(
         "up to ",
-        (f"{currency} {number(offer.limit)}", "bold"),
+        (" ".join(filter(None, (currency, number(offer.limit)))), "bold"),
         " for ",
         (f"{offer.term_days} days", "bold"),
         " at ",
@@ -131,12 +163,6 @@ def _field_title(policy: Policy) -> str:
     """Name a policy so that it can be told from a model: many are called a policy already."""
     is_told = policy.name.casefold().endswith("policy")
     return policy.name if is_told else f"{policy.name} policy"
-
-
-def _objections(said: Assessment, policy: Policy) -> list[Text]:
-    """Say why the policy's own rules objected, in the words of those who wrote them."""
-    why = {rule.name: rule.says for rule in policy.rules if rule.says}
-    return [Text(f"{code}: {why[code]}") for code in said.rules if code in why]
 
 
 def _gauge(score: int, width: int, made_of: Glyphs) -> Text:
@@ -170,12 +196,12 @@ class _Columns:
         return whole
 
 
-def _waterfall(ready: ReadyModel, said: ExplainedScore, width: int, made_of: Glyphs) -> list[Text]:
+def _waterfall(beside: Beside, said: ExplainedScore, width: int, made_of: Glyphs) -> list[Text]:
     """Draw each contribution from where the last one ended."""
     parts = said.contributions
     base = said.base
     ends = list(accumulate((part.points for part in parts), initial=base))
-    values = [_value(ready, part.feature, part.value) for part in parts]
+    values = [_value(beside, part.feature, part.value) for part in parts]
     columns = _Columns(
         name=max(len(text) for text in (_BASE, *(part.feature for part in parts))),
         value=min(_VALUE_WIDTH_MAX, max(map(len, values), default=0)),
@@ -218,10 +244,12 @@ def _axis(scale: Scale) -> Text:
     return Text(axis, "dim")
 
 
-def _value(ready: ReadyModel, feature: str, value: Value) -> str:
+def _value(beside: Beside, feature: str, value: Value) -> str:
     if value is None:
         return NOT_GIVEN
     if isinstance(value, str):
         return visible(value)
-    money = ready.catalogue.field(feature).money and ready.currency
-    return f"{ready.currency} {number(value)}" if money else number(value)
+    # A field that a later version has brought is a number like any other.
+    is_known = beside.currency is not None and feature in beside.catalogue.position
+    is_money = is_known and beside.catalogue.field(feature).money
+    return f"{beside.currency} {number(value)}" if is_money else number(value)

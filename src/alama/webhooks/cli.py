@@ -5,9 +5,8 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from contextlib import contextmanager, suppress
-from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
+from contextlib import AbstractContextManager, contextmanager, suppress
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, TypeAlias
 
 from alama.core.errors import AlamaError
 from alama.lenders.installation import existing_installation
@@ -17,7 +16,7 @@ from alama.platform.book import Book, Mode
 from alama.platform.errors import InvalidName
 from alama.platform.events import PREFIX, Event, EventKind
 from alama.platform.terminal import terminal
-from alama.platform.terminal.command import Subparsers, whole
+from alama.platform.terminal.command import Subparsers, moment_us, whole
 from alama.platform.terminal.tables import GAP, Lines, Stacked, cut, facts
 from alama.platform.terminal.terminal import add_yes, confirm
 from alama.webhooks import records as webhooks_records
@@ -25,6 +24,7 @@ from alama.webhooks.endpoints import Endpoints, NewEndpoint
 from alama.webhooks.endpoints_api import attempt_line
 from alama.webhooks.events import Events
 from alama.webhooks.records import (
+    ADDRESS_REFUSED,
     ATTEMPT_PREFIX,
     COUNTED_MAX,
     KEPT_US,
@@ -112,31 +112,38 @@ _CONFIRMATION: Final = "remove"
 def register(parser: argparse.ArgumentParser) -> None:
     parser.description = DESCRIPTION
     parser.epilog = EXAMPLES
+    register_actions(parser, HERE)
+
+
+def register_actions(parser: argparse.ArgumentParser, where: Where) -> None:
+    """Add every action, for webhooks that are found there."""
     actions = parser.add_subparsers(title="actions", metavar="ACTION", required=True)
     added = actions.add_parser(
         "add",
         help="send events somewhere, and print the secret that signs them",
         description=ADD_DESCRIPTION,
-        epilog=ADD_EXAMPLES,
+        epilog=where.example(ADD_EXAMPLES),
     )
-    add_book(added)
+    where.add_to(added)
     added.add_argument("url", metavar="URL", help="https://...; who receives the events")
     add_kinds(added, "default: all")
     add_description(added)
     added.set_defaults(run=add)
     listed = actions.add_parser("list", help="list endpoints", description=LIST_DESCRIPTION)
-    add_book(listed)
+    where.add_to(listed)
     listed.set_defaults(run=show_list)
     shown = actions.add_parser("show", help="show one endpoint", description=SHOW_DESCRIPTION)
-    add_endpoint(shown)
+    add_endpoint(shown, where)
     shown.set_defaults(run=show)
-    _register_changes(actions)
-    _register_events(actions)
+    _register_changes(actions, where)
+    _register_events(actions, where)
 
 
-def _register_changes(actions: Subparsers) -> None:
-    updated = actions.add_parser("update", help="change one", description=UPDATE_DESCRIPTION)
-    add_endpoint(updated)
+def _register_changes(actions: Subparsers, where: Where) -> None:
+    updated = actions.add_parser(
+        "update", help="change one", description=where.named(UPDATE_DESCRIPTION)
+    )
+    add_endpoint(updated, where)
     updated.add_argument("--url", metavar="URL", help="another address")
     add_kinds(updated, "in place of those it wants now")
     add_description(updated)
@@ -145,41 +152,41 @@ def _register_changes(actions: Subparsers) -> None:
     switch.add_argument("--disable", action="store_true", help="send nothing more to it")
     updated.set_defaults(run=update)
     removed = actions.add_parser("remove", help="forget one", description=REMOVE_DESCRIPTION)
-    add_endpoint(removed)
+    add_endpoint(removed, where)
     add_yes(removed)
     removed.set_defaults(run=remove)
     rotated = actions.add_parser(
         "rotate", help="give one a new secret", description=ROTATE_DESCRIPTION
     )
-    add_endpoint(rotated)
+    add_endpoint(rotated, where)
     rotated.add_argument("--now", action="store_true", help="end the old secret at once")
     rotated.set_defaults(run=rotate)
     tested = actions.add_parser(
-        "test", help="send an event to try one out", description=TEST_DESCRIPTION
+        "test", help="send an event to try one out", description=where.named(TEST_DESCRIPTION)
     )
-    add_endpoint(tested)
+    add_endpoint(tested, where)
     tested.set_defaults(run=test)
 
 
 def add(args: argparse.Namespace) -> int:
     """Add an endpoint; nothing but its secret goes to stdout."""
     new = NewEndpoint(args.url, kinds_of(args) or (), args.description or "")
-    with use_cases(args) as can:
-        secret, endpoint = can.endpoints.add(book_of(args), new)
+    with args.where.opened(args) as can:
+        secret, endpoint = can.endpoints.add(can.book, new)
     _hand_over(secret)
     wanted = ", ".join(endpoint.kinds) or "every event"
-    terminal.remark(f"{endpoint.id}: {args.lender}, {args.mode} mode, {wanted}.")
+    terminal.remark(f"{endpoint.id}: {can.book.lender}, {can.book.mode} mode, {wanted}.")
     terminal.remark("The secret is shown this once; the receiver needs it.")
-    terminal.remark(f"To try it: alama webhooks test {of(args)} {endpoint.id}")
+    terminal.remark(f"To try it: {args.where.command(args, 'test')} {endpoint.id}")
     return 0
 
 
 def show_list(args: argparse.Namespace) -> int:
-    with use_cases(args) as can:
-        found = can.endpoints.of(book_of(args))
-        waiting = can.events.waiting(book_of(args), [one.id for one in found])
+    with args.where.opened(args) as can:
+        found = can.endpoints.of(can.book)
+        waiting = can.events.waiting(can.book, [one.id for one in found])
     if not found:
-        terminal.remark(f"{args.lender} has no endpoints in {args.mode} mode.")
+        terminal.remark(f"{can.book.lender} has no endpoints in {can.book.mode} mode.")
         return 0
     width = terminal.stdout().width
     terminal.say(endpoint_table(found, waiting, can.clock(), width))
@@ -189,8 +196,8 @@ def show_list(args: argparse.Namespace) -> int:
 
 
 def show(args: argparse.Namespace) -> int:
-    with use_cases(args) as can:
-        _say(can, can.endpoints.find(book_of(args), args.endpoint))
+    with args.where.opened(args) as can:
+        _say(can, can.endpoints.find(can.book, args.endpoint))
     return 0
 
 
@@ -202,27 +209,27 @@ def update(args: argparse.Namespace) -> int:
             "nothing is to be changed",
             hint="give --url, --kind, --description, --enable or --disable",
         )
-    with use_cases(args) as can:
-        _say(can, can.endpoints.change(book_of(args), args.endpoint, change))
+    with args.where.opened(args) as can:
+        _say(can, can.endpoints.change(can.book, args.endpoint, change))
     return 0
 
 
 def remove(args: argparse.Namespace) -> int:
-    with use_cases(args) as can:
-        endpoint = can.endpoints.find(book_of(args), args.endpoint)
+    with args.where.opened(args) as can:
+        endpoint = can.endpoints.find(can.book, args.endpoint)
         if not args.yes:
             _say(can, endpoint)
             confirm(_CONFIRMATION, "What waits for it is not sent any more")
-        can.endpoints.remove(book_of(args), endpoint.id)
+        can.endpoints.remove(can.book, endpoint.id)
     terminal.say(f"{endpoint.id} is removed.")
     return 0
 
 
 def rotate(args: argparse.Namespace) -> int:
     """Make the next secret; nothing but the secret goes to stdout."""
-    with use_cases(args) as can:
+    with args.where.opened(args) as can:
         overlap_us = 0 if args.now else ROTATION_OVERLAP_US
-        secret, endpoint = can.endpoints.rotate(book_of(args), args.endpoint, overlap_us)
+        secret, endpoint = can.endpoints.rotate(can.book, args.endpoint, overlap_us)
     _hand_over(secret)
     until_us = endpoint.secrets.previous_until_us
     ends = "has ended" if until_us is None else f"signs too until {terminal.minute(until_us)} UTC"
@@ -231,12 +238,12 @@ def rotate(args: argparse.Namespace) -> int:
 
 
 def test(args: argparse.Namespace) -> int:
-    with use_cases(args) as can:
-        sent = can.endpoints.test(book_of(args), args.endpoint)
-        endpoint = can.endpoints.find(book_of(args), args.endpoint)
+    with args.where.opened(args) as can:
+        sent = can.endpoints.test(can.book, args.endpoint)
+        endpoint = can.endpoints.find(can.book, args.endpoint)
     terminal.say(f"{sent.id} is on its way.")
     warn_if_refused(can, endpoint)
-    terminal.remark(f"What came of it: alama webhooks attempts {of(args)} {args.endpoint}")
+    terminal.remark(f"What came of it: {args.where.command(args, 'attempts')} {args.endpoint}")
     return 0
 
 
@@ -277,18 +284,18 @@ examples:
     --since 2026-11-15T06:00"""
 
 
-def _register_events(actions: Subparsers) -> None:
+def _register_events(actions: Subparsers, where: Where) -> None:
     tried = actions.add_parser(
         "attempts", help="what was tried at one, newest first", description=ATTEMPTS_DESCRIPTION
     )
-    add_endpoint(tried)
+    add_endpoint(tried, where)
     add_page(tried, "ATTEMPT_ID")
     tried.add_argument("--json", action="store_true", help="one JSON object a line, for programs")
     tried.set_defaults(run=attempts)
     listed = actions.add_parser(
         "events", help="list what has happened", description=EVENTS_DESCRIPTION
     )
-    add_book(listed)
+    where.add_to(listed)
     listed.add_argument("--kind", metavar="KIND", help="of one kind alone, such as score.created")
     add_page(listed, "EVENT_ID")
     listed.set_defaults(run=events)
@@ -296,9 +303,9 @@ def _register_events(actions: Subparsers) -> None:
         "resend",
         help="send events again",
         description=RESEND_DESCRIPTION,
-        epilog=RESEND_EXAMPLES,
+        epilog=where.example(RESEND_EXAMPLES),
     )
-    add_book(resent)
+    where.add_to(resent)
     resent.add_argument("--to", metavar="ENDPOINT_ID", help="to this endpoint alone")
     what = resent.add_mutually_exclusive_group(required=True)
     what.add_argument("--event", metavar="EVENT_ID", help="this event")
@@ -308,11 +315,11 @@ def _register_events(actions: Subparsers) -> None:
 
 def attempts(args: argparse.Namespace) -> int:
     before = before_of(args, ATTEMPT_PREFIX, "an attempt")
-    with use_cases(args) as can:
-        endpoint = can.endpoints.find(book_of(args), args.endpoint)
+    with args.where.opened(args) as can:
+        endpoint = can.endpoints.find(can.book, args.endpoint)
         # One more than asked for tells whether there are more.
-        found = can.endpoints.attempts(book_of(args), endpoint.id, before, args.limit + 1)
-        waiting = can.events.waiting(book_of(args), [endpoint.id]).get(endpoint.id)
+        found = can.endpoints.attempts(can.book, endpoint.id, before, args.limit + 1)
+        waiting = can.events.waiting(can.book, [endpoint.id]).get(endpoint.id)
     shown = found[: args.limit]
     if args.json:
         _say_lines(shown)
@@ -336,14 +343,14 @@ def _say_lines(shown: Sequence[Attempt]) -> None:
 def events(args: argparse.Namespace) -> int:
     kind = None if args.kind is None else kind_of(args.kind)
     before = before_of(args, PREFIX, "an event")
-    with use_cases(args) as can:
-        found = can.events.page(book_of(args), kind, before, args.limit + 1)
+    with args.where.opened(args) as can:
+        found = can.events.page(can.book, kind, before, args.limit + 1)
     shown = found[: args.limit]
     if not shown:
         which = " ".join(
             filter(None, ("older" if before else "", "events", f"of {kind}" if kind else ""))
         )
-        terminal.remark(f"{args.lender} has no {which} in {args.mode} mode.")
+        terminal.remark(f"{can.book.lender} has no {which} in {can.book.mode} mode.")
         return 0
     terminal.say(event_table(shown, terminal.stdout().width))
     if len(found) > len(shown):
@@ -354,8 +361,8 @@ def events(args: argparse.Namespace) -> int:
 def resend(args: argparse.Namespace) -> int:
     if args.since is not None and args.to is None:
         raise InvalidName("--since wants an endpoint", hint="name it with --to")
-    book = book_of(args)
-    with use_cases(args) as can:
+    with args.where.opened(args) as can:
+        book = can.book
         if args.since is not None:
             count = can.events.resend_since(book, args.to, args.since)
             many = f"{count:,}{' or more' if count >= RESENT_COUNTED_MAX else ''}"
@@ -380,8 +387,6 @@ PAGE_DEFAULT: Final = 20
 PAGE_MAX: Final = 1_000
 ALL_KINDS: Final = "all"
 
-_US: Final = 1_000_000
-
 
 def add_book(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
@@ -390,9 +395,10 @@ def add_book(parser: argparse.ArgumentParser) -> None:
     add("--mode", required=True, choices=modes, help="of which of the lender's two books")
 
 
-def add_endpoint(parser: argparse.ArgumentParser) -> None:
-    add_book(parser)
-    parser.add_argument("endpoint", metavar="ENDPOINT_ID", help="`alama webhooks list` shows them")
+def add_endpoint(parser: argparse.ArgumentParser, where: Where) -> None:
+    where.add_to(parser)
+    listed = where.named("`alama webhooks list` shows them")
+    parser.add_argument("endpoint", metavar="ENDPOINT_ID", help=listed)
 
 
 def add_kinds(parser: argparse.ArgumentParser, otherwise: str) -> None:
@@ -466,17 +472,6 @@ def kind_of(name: str) -> EventKind:
         ) from None
 
 
-def moment_us(text: str) -> int:
-    """Read a day or a time, UTC unless it says otherwise, as microseconds since 1970."""
-    try:
-        moment = datetime.fromisoformat(text)
-    except ValueError:
-        message = f"{text} is no time; write it as 2026-11-15 or 2026-11-15T10:30"
-        raise argparse.ArgumentTypeError(message) from None
-    aware = moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
-    return round(aware.timestamp() * _US)
-
-
 def _description(text: str) -> str:
     if not webhooks_records.is_description(text):
         message = f"one line of at most {webhooks_records.DESCRIPTION_MAX} characters"
@@ -484,12 +479,70 @@ def _description(text: str) -> str:
     return text
 
 
-class UseCases(NamedTuple):
-    """What can be done with the webhooks of an installation."""
+class EndpointUse(Protocol):
+    """What can be done with endpoints, as `Endpoints` does it: here, or at a service elsewhere."""
 
-    endpoints: Endpoints
-    events: Events
+    @property
+    def check_url(self) -> Callable[[str], None]: ...
+    def add(self, book: Book, new: NewEndpoint) -> tuple[str, Endpoint]: ...
+    def of(self, book: Book) -> Sequence[Endpoint]: ...
+    def find(self, book: Book, endpoint_id: str) -> Endpoint: ...
+    def change(self, book: Book, endpoint_id: str, change: Change) -> Endpoint: ...
+    def remove(self, book: Book, endpoint_id: str) -> None: ...
+    def rotate(self, book: Book, endpoint_id: str, overlap_us: int) -> tuple[str, Endpoint]: ...
+    def test(self, book: Book, endpoint_id: str) -> Event: ...
+    def attempts(
+        self, book: Book, endpoint_id: str, before: str | None, limit: int
+    ) -> Sequence[Attempt]: ...
+
+
+class EventUse(Protocol):
+    """What can be done with events, as `Events` does it."""
+
+    def page(
+        self, book: Book, kind: EventKind | None, before: str | None, limit: int
+    ) -> Sequence[Event]: ...
+    def resend(self, book: Book, event_id: str) -> int: ...
+    def resend_to(self, book: Book, event_id: str, endpoint_id: str) -> int: ...
+    def resend_since(self, book: Book, endpoint_id: str, since_us: int) -> int: ...
+    def waiting(self, book: Book, endpoint_ids: Sequence[str]) -> Mapping[str, Waiting]: ...
+
+
+class UseCases(NamedTuple):
+    """What can be done with the webhooks of a book."""
+
+    book: Book
+    endpoints: EndpointUse
+    events: EventUse
     clock: Clock
+
+
+class Where(NamedTuple):
+    """Where the webhooks of a command are: how it is told, and how they are reached."""
+
+    name: str
+    """Of the command, before its action."""
+    add_book: Callable[[argparse.ArgumentParser], None]
+    opened: Callable[[argparse.Namespace], AbstractContextManager[UseCases]]
+    of: Callable[[argparse.Namespace], str]
+    """Gives whose webhooks a command speaks of, as the next one is told it."""
+
+    def add_to(self, parser: argparse.ArgumentParser) -> None:
+        """Let an action be told whose webhooks are meant."""
+        self.add_book(parser)
+        parser.set_defaults(where=self)
+
+    def command(self, args: argparse.Namespace, action: str) -> str:
+        """Give what is typed next, but for the id."""
+        return " ".join(filter(None, (self.name, action, self.of(args))))
+
+    def named(self, text: str) -> str:
+        """Give a text with the command by its name here."""
+        return text.replace("`alama webhooks", f"`{self.name}")
+
+    def example(self, examples: str) -> str | None:
+        """Give examples where they hold: they name a lender of this installation."""
+        return examples if self is HERE else None
 
 
 @contextmanager
@@ -498,7 +551,8 @@ def use_cases(args: argparse.Namespace) -> Iterator[UseCases]:
     reach = settings.read(os.environ).webhook_reach
     with existing_installation() as opened:
         opened.registry.lender(args.lender)
-        can = UseCases(Endpoints.at(opened, reach), Events.at(opened), opened.clock)
+        endpoints, events = Endpoints.at(opened, reach), Events.at(opened)
+        can = UseCases(book_of(args), endpoints, events, opened.clock)
         try:
             yield can
         except UnknownEndpoint as error:
@@ -506,7 +560,7 @@ def use_cases(args: argparse.Namespace) -> Iterator[UseCases]:
             error.hint = found or f"`alama webhooks list {of(args)}` shows them"
             raise
         except UnknownEvent as error:
-            found = _where_else(args, lambda book: can.events.find(book, args.event))
+            found = _where_else(args, lambda book: events.find(book, args.event))
             error.hint = found or error.hint
             raise
         except EndpointDisabled as error:
@@ -517,6 +571,10 @@ def use_cases(args: argparse.Namespace) -> Iterator[UseCases]:
 def of(args: argparse.Namespace) -> str:
     """Give the book of a command as the next one is told it."""
     return f"{args.lender} --mode {args.mode}"
+
+
+HERE: Final = Where("alama webhooks", add_book, use_cases, of)
+"""In the database that the settings of this machine name."""
 
 
 def warn_if_overdue(*waiting: Waiting | None) -> None:
@@ -690,6 +748,8 @@ def _result(one: Attempt) -> str:
 
 
 def _took(one: Attempt) -> str:
+    if one.error == ADDRESS_REFUSED:
+        return ""  # lenders are not told: it would say which names there are
     if one.took_ms < _SECOND_MS:
         return f"{one.took_ms} ms"
     return f"{one.took_ms / _SECOND_MS:.1f} s"

@@ -381,7 +381,8 @@ def attempts_reply(tried: Sequence[Attempt], limit: int) -> bytes:
 def attempt_line(tried: Attempt) -> bytes:
     """Give one attempt to whoever runs the service, who may know why and how long exactly."""
     told = _attempt(tried)
-    return encode_json(msgspec.structs.replace(told, took_ms=tried.took_ms, error=tried.error))
+    took_ms = None if tried.error == ADDRESS_REFUSED else tried.took_ms
+    return encode_json(msgspec.structs.replace(told, took_ms=took_ms, error=tried.error))
 
 
 def events_resent_reply(count: int) -> bytes:

@@ -13,34 +13,16 @@ import httpx
 import pytest
 
 from alama.app import openapi
-from alama.core.errors import AlamaError
 from alama.core.product import PRODUCT
-from alama.platform.book import Book
 from alama.platform.http import endpoint, problem_codes
 from alama.platform.http.documents import DocumentEndpoints
-from alama.platform.http.endpoint import Exchanged
 from alama.platform.http.reference import Reference
+from tests.exchanges import Silent
 
 DOCUMENT = openapi.document()
 REFERENCE = Reference(DOCUMENT)
 # Written so strictly that a parser of XML reads it.
 PAGE = ET.fromstring(REFERENCE.html.removeprefix("<!DOCTYPE html>\n"))  # noqa: S314  our own text
-
-
-class Silent:
-    """A watch that keeps nothing; a defect fails the test."""
-
-    def exchanged(self, exchange: Exchanged) -> None:
-        pass
-
-    def broke(self, exchange: Exchanged, error: Exception) -> None:
-        raise AssertionError(exchange) from error
-
-    def unavailable(self, error: Exception) -> None:
-        raise AssertionError from error
-
-    def model_unavailable(self, book: Book, reason: AlamaError) -> None:
-        raise AssertionError(book) from reason
 
 
 def ask(path: str, **headers: str) -> httpx.Response:
@@ -108,14 +90,16 @@ def test_the_page_may_run_its_own_script_and_style_and_load_nothing() -> None:
         assert f"{element}-src 'sha256-{digest}'" in policy
 
 
-def test_the_page_names_nothing_outside_itself() -> None:
+def test_the_page_names_nothing_outside_itself_but_the_document_and_the_guide() -> None:
     named = [
         element.attrib[attribute]
         for element in PAGE.iter()
         for attribute in ("src", "href")
         if attribute in element.attrib
     ]
-    assert [link for link in named if not re.match(r"#|openapi\.json$|data:,$", link)] == []
+    assert [
+        link for link in named if not re.match(r"#|openapi\.json$|docs/guide/$|data:,$", link)
+    ] == []
 
 
 # ------------------------------------------------------------------- the pages of problems
@@ -137,8 +121,8 @@ def test_the_type_of_a_problem_is_a_small_page_that_says_what_to_do(code: str) -
     policy = reply.headers["content-security-policy"]
     assert policy.startswith(f"default-src 'none'; style-src 'sha256-{digest}'; ")
     # Seen from the page, so that it holds below any prefix; there the code has an anchor.
-    (link,) = page.iter("a")
-    assert link.attrib["href"] == f"../../docs#code-{code}"
+    links = [link.attrib["href"] for link in page.iter("a")]
+    assert links == [f"../../docs#code-{code}", "../guide/errors.html"]
     assert PAGE.find(f".//*[@id='code-{code}']") is not None
 
 

@@ -27,7 +27,7 @@ from alama.core.receipts import Receipt
 from alama.core.recourse.answer import Hindrance
 from alama.platform.events import EventKind
 from alama.platform.files.packaged import languages
-from alama.platform.http import problem_codes, problems
+from alama.platform.http import guide, problem_codes, problems
 from alama.platform.http import status as http_status
 from alama.platform.http.endpoint import routes
 from alama.platform.http.operation import operations_of
@@ -83,8 +83,9 @@ def test_what_is_served_is_described_and_what_is_described_is_served() -> None:
     described = {
         (path, method.upper()) for path, methods in DOCUMENT["paths"].items() for method in methods
     }
-    # The front door leads people to the page; programs have no business there.
-    assert described == served - {("/", "GET")}
+    # The front door leads people to the page, and the guide is theirs; programs need neither.
+    people = {"/", guide.PATH, f"{guide.PATH}/{{file:path}}"}
+    assert described == served - {(path, "GET") for path in people}
 
 
 def test_every_handler_serves_an_operation_and_no_operation_has_two() -> None:

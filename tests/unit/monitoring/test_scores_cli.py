@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 from pathlib import Path
 
 import msgspec
@@ -92,6 +93,69 @@ def test_a_long_list_is_read_page_by_page(capsys: pytest.CaptureFixture[str]) ->
     assert err == "demo, test mode:\n"
     assert main(["scores", "list", "--before", ids[0]]) == 0
     assert capsys.readouterr() == ("", "demo has no older scores in test mode.\n")
+
+
+def test_scores_are_listed_by_what_is_known_of_them(capsys: pytest.CaptureFixture[str]) -> None:
+    approved, declined = give_score(), give_score(compact())
+
+    def listed(*wanted: str) -> list[str]:
+        assert main(["scores", "list", *wanted]) == 0
+        return re.findall(r"req_\w+", capsys.readouterr().out)
+
+    assert listed("--decision", "DECLINED") == [declined]
+    assert listed("--tier", "B") == [approved]
+    assert listed("--tier", "B", "--decision", "DECLINED") == []
+    assert listed("--since", "2020-01-01") == [declined, approved]
+    assert listed("--until", "2020-01-01") == []
+    assert listed("--ref", "nobody") == []
+    with pytest.raises(SystemExit):
+        main(["scores", "list", "--since", "soon"])
+
+
+def test_a_list_goes_on_with_the_options_that_it_was_asked_for_with(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    ids = [give_score(compact()) for _ in range(3)]
+    give_score()
+    times = ("--since", "2020-01-01", "--until=2120-01-01T10:30+03:00")
+    wanted = [*times, "--decision", "DECLINED", "--tier", "C", "--ref", "A-[77]"]
+    for expected in ids[::-1]:
+        assert main(["scores", "list", "--limit", "1", *wanted]) == 0
+        out, err = capsys.readouterr()
+        assert re.findall(r"req_\w+", out) == [expected]
+        wanted = shlex.split(err.partition("Older ones: ")[2])
+    assert wanted == []
+    main(["scores", "list", "--limit", "1", "--mode", "test", "--lender", "demo", "--tier", "C"])
+    assert f"\nOlder ones: --tier C --before {ids[2]}\n" in capsys.readouterr().err
+
+
+def test_the_options_that_a_list_goes_on_with_can_be_typed_into_a_shell(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    main(["lenders", "add", "umoja", "--name", "Umoja", "--currency", "UGX"])
+    refs = ("it's $HOME", "-77")
+    for ref in refs:
+        for _ in range(2):
+            give_score(json.dumps(COMPACT | {"applicant_ref": ref}).encode(), "umoja")
+    for ref in refs:
+        capsys.readouterr()
+        assert main(["scores", "list", "--limit", "1", "--lender", "umoja", f"--ref={ref}"]) == 0
+        again = shlex.split(capsys.readouterr().err.partition("Older ones: ")[2])
+        assert again[:2] == ["--lender", "umoja"]
+        assert main(["scores", "list", *again]) == 0
+        assert len(re.findall(r"req_\w+", capsys.readouterr().out)) == 1
+
+
+def test_a_book_is_not_called_empty_for_what_was_not_asked_for(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    request_id = give_score(compact())
+    for wanted in (["--tier", "Z"], ["--ref", "nobody"], ["--until", "2020-01-01"]):
+        assert main(["scores", "list", *wanted]) == 0
+        assert capsys.readouterr() == ("", "demo has no scores of that kind in test mode.\n")
+    main(["scores", "list", "--waiting", "--tier", "C", "--before", request_id])
+    said = "demo has no older scores of that kind that wait for a person in test mode.\n"
+    assert capsys.readouterr() == ("", said)
 
 
 def test_a_book_shows_its_own_scores_alone(capsys: pytest.CaptureFixture[str]) -> None:

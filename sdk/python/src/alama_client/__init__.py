@@ -27,6 +27,7 @@ from alama_client.answers import (
     Score,
     ShapValue,
     StoredScore,
+    TestSent,
     WebhookEndpoint,
 )
 from alama_client.async_client import AsyncAlama
@@ -76,6 +77,7 @@ __all__ = [
     "Scored",
     "ShapValue",
     "StoredScore",
+    "TestSent",
     "WebhookEndpoint",
     "WebhookEndpointDisabledEvent",
     "WebhookTestEvent",

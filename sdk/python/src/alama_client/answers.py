@@ -189,6 +189,12 @@ class OutcomeResult(Answer):
     result: str
     is_default: bool | None = None
     message: str | None = None
+    """What to do about it, where it was refused."""
+
+    @property
+    def refused(self) -> bool:
+        """Whether it was not taken as it was said: that raises nothing."""
+        return self.message is not None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -293,6 +299,15 @@ class NewWebhookEndpoint(WebhookEndpoint):
     """An endpoint that was just made. Its secret is never shown again: keep it."""
 
     secret: str = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TestSent(Answer):
+    """A test event that is on its way; `event` is its id, the `webhook-id` that comes with it."""
+
+    __test__ = False  # or pytest takes it for a test, by its name
+
+    event: str
 
 
 # ------------------------------------------------------------------------------------------ reading

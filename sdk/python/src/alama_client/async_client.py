@@ -10,7 +10,15 @@ import httpx
 
 from alama_client import calls
 from alama_client.calls import Call, Reply
-from alama_client.client import AT_ONCE, BaseClient, Options, OutcomeDetails, Scored, failure
+from alama_client.client import (
+    AT_ONCE,
+    BaseClient,
+    Options,
+    OutcomeDetails,
+    Scored,
+    at_least_one,
+    failure,
+)
 from alama_client.errors import AlamaError
 from alama_client.retries import TOO_MANY_REQUESTS, Pace
 
@@ -32,6 +40,7 @@ if TYPE_CHECKING:
         ReviewReason,
         Score,
         StoredScore,
+        TestSent,
         WebhookEndpoint,
     )
     from alama_client.client import AnApplication
@@ -69,7 +78,7 @@ class AsyncAlama(BaseClient):
         self,
         application: AnApplication,
         *,
-        expand: Iterable[Expand] = (),
+        expand: Expand | Iterable[Expand] = (),
         language: Language | None = None,
         idempotency_key: str | None = None,
     ) -> Score:
@@ -80,17 +89,18 @@ class AsyncAlama(BaseClient):
         applications: Iterable[AnApplication],
         *,
         in_order: bool = True,
-        expand: Iterable[Expand] = (),
+        expand: Expand | Iterable[Expand] = (),
         language: Language | None = None,
         key_of: Callable[[AnApplication], str] | None = None,
         at_once: int = AT_ONCE,
     ) -> AsyncIterator[Scored]:
-        pace, wanted = Pace(self._now), tuple(expand)
+        pace, wanted = Pace(self._now), calls.words("expand", expand)
+        at_once = at_least_one(at_once)
 
         async def one(index: int, application: AnApplication) -> Scored:
-            key = None if key_of is None else key_of(application)
             try:
-                score = await self._run(calls.score(application, wanted, language, key), pace)
+                call = calls.score_row(application, wanted, language, key_of)
+                score = await self._run(call, pace)
             except AlamaError as error:
                 return Scored(index, application, None, error)
             return Scored(index, application, score, None)
@@ -113,11 +123,11 @@ class AsyncAlama(BaseClient):
         application: AnApplication,
         *,
         target: str | None = None,
-        limit: int | None = None,
-        locked: Iterable[str] = (),
+        ways: int | None = None,
+        locked: str | Iterable[str] = (),
         language: Language | None = None,
     ) -> Explanation:
-        return await self._run(calls.explain(application, target, limit, locked, language))
+        return await self._run(calls.explain(application, target, ways, locked, language))
 
     async def health(self) -> Health:
         return await self._run(calls.health())
@@ -164,7 +174,7 @@ class AsyncAlama(BaseClient):
         return await self._run(calls.review(request_id, decision, reason, name, note))
 
     async def make_endpoint(
-        self, url: str, *, kinds: Iterable[str] = (), description: str = ""
+        self, url: str, *, kinds: str | Iterable[str] = (), description: str = ""
     ) -> NewWebhookEndpoint:
         return await self._run(calls.make_endpoint(url, kinds, description))
 
@@ -173,6 +183,9 @@ class AsyncAlama(BaseClient):
 
     async def delete_endpoint(self, endpoint_id: str) -> None:
         await self._run(calls.delete_endpoint(endpoint_id))
+
+    async def test_endpoint(self, endpoint_id: str) -> TestSent:
+        return await self._run(calls.test_endpoint(endpoint_id))
 
     async def _run(self, call: Call[T], pace: Pace | None = None) -> T:
         await self._await_turn(pace)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import uuid
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import date
 from decimal import Decimal
@@ -23,6 +24,7 @@ from alama_client.answers import (
     Review,
     Score,
     StoredScore,
+    TestSent,
     WebhookEndpoint,
     read,
 )
@@ -31,9 +33,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
 T = TypeVar("T")
+A = TypeVar("A", bound="Mapping[str, object]")
 
 PAGE_MAX = 100
-GOOD = frozenset({200, 201, 204})
+GOOD = frozenset({200, 201, 202, 204})
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +66,7 @@ class Call(Generic[T]):
     def headers(self) -> dict[str, str]:
         named = {} if self.body is None else {"content-type": "application/json"}
         if self.idempotency_key is not None:
-            named["idempotency-key"] = header("idempotency key", self.idempotency_key)
+            named["idempotency-key"] = self.idempotency_key
         return named
 
     def read(self, reply: Reply) -> T:
@@ -84,11 +87,21 @@ class Call(Generic[T]):
         )
 
 
-def header(name: str, text: str) -> str:
-    """Give a text that can be sent as a header, or raise `ValueError`; never with the text."""
-    if not (text.strip() and text.isprintable()):
-        raise ValueError(f"the {name} is empty, or has characters that cannot be printed")
+def header(name: str, text: object) -> str:
+    """Give a text that can be sent as a header, or raise `InvalidArgument`; never with the text."""
+    if not (isinstance(text, str) and text.strip() and text.isprintable()):
+        raise errors.InvalidArgument(
+            f"the {name} is empty, or has characters that cannot be printed, or is no text"
+        )
     return text
+
+
+def words(name: str, given: str | Iterable[str]) -> tuple[str, ...]:
+    """Give a list of words; one word stands for a list of one."""
+    try:
+        return tuple(map(str.strip, (given,) if isinstance(given, str) else given))
+    except TypeError as error:  # nothing that can be listed, or something in it that is no text
+        raise errors.InvalidArgument(f"{name} is a word or a list of words") from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,32 +114,51 @@ class Page(Generic[T]):
 
 def score(
     application: Mapping[str, object],
-    expand: Iterable[str],
+    expand: str | Iterable[str],
     language: str | None,
     idempotency_key: str | None,
 ) -> Call[Score]:
+    key = str(uuid.uuid4()) if idempotency_key is None else idempotency_key
     return Call(
         "POST",
         "/v1/score",
         lambda said: read(Score, said),
-        _query(expand=",".join(expand), language=language),
+        _query(expand=",".join(words("expand", expand)), language=language),
         _json(application),
-        str(uuid.uuid4()) if idempotency_key is None else idempotency_key,
+        header("idempotency key", key),
     )
+
+
+def score_row(
+    application: A,
+    expand: Iterable[str],
+    language: str | None,
+    key_of: Callable[[A], str] | None,
+) -> Call[Score]:
+    """Score one of many, under the key that `key_of` has for it."""
+    if key_of is None:
+        return score(application, expand, language, None)
+    try:
+        key = key_of(application)
+    except Exception as error:
+        raise errors.InvalidArgument(f"key_of has raised {type(error).__name__}") from error
+    return score(application, expand, language, header("key that key_of gave", key))
 
 
 def explain(
     application: Mapping[str, object],
     target: str | None,
-    limit: int | None,
-    locked: Iterable[str],
+    ways: int | None,
+    locked: str | Iterable[str],
     language: str | None,
 ) -> Call[Explanation]:
     return Call(
         "POST",
         "/v1/explain",
         lambda said: read(Explanation, said),
-        _query(target=target, limit=limit, locked=",".join(locked), language=language),
+        _query(
+            target=target, ways=ways, locked=",".join(words("locked", locked)), language=language
+        ),
         _json(application),
     )
 
@@ -151,11 +183,15 @@ def list_scores(limit: int, cursor: str | None, *, waiting: bool) -> Call[Page[L
 
 
 def record_outcomes(outcomes: Iterable[Mapping[str, object]]) -> Call[tuple[OutcomeResult, ...]]:
+    try:
+        listed = list(outcomes)
+    except TypeError as error:
+        raise errors.InvalidArgument("outcomes is a list of outcomes") from error
     return Call(
         "POST",
         "/v1/outcomes",
         lambda said: tuple(read(OutcomeResult, each) for each in said["results"]),
-        body=_json({"outcomes": list(outcomes)}),
+        body=_json({"outcomes": listed}),
     )
 
 
@@ -177,12 +213,14 @@ def review(request_id: str, decision: str, reason: str, name: str, note: str) ->
     )
 
 
-def make_endpoint(url: str, kinds: Iterable[str], description: str) -> Call[NewWebhookEndpoint]:
+def make_endpoint(
+    url: str, kinds: str | Iterable[str], description: str
+) -> Call[NewWebhookEndpoint]:
     return Call(
         "POST",
         "/v1/webhook_endpoints",
         lambda said: read(NewWebhookEndpoint, said),
-        body=_json({"url": url, "kinds": list(kinds), "description": description}),
+        body=_json({"url": url, "kinds": words("kinds", kinds), "description": description}),
         repeatable=False,
     )
 
@@ -199,12 +237,38 @@ def delete_endpoint(endpoint_id: str) -> Call[None]:
     return Call("DELETE", f"/v1/webhook_endpoints/{_part(endpoint_id)}", lambda _: None)
 
 
+def test_endpoint(endpoint_id: str) -> Call[TestSent]:
+    return Call(
+        "POST",
+        f"/v1/webhook_endpoints/{_part(endpoint_id)}/test",
+        lambda said: read(TestSent, said),
+    )
+
+
 def _query(**given: str | int | None) -> dict[str, str]:
-    return {name: str(value) for name, value in given.items() if value not in {None, ""}}
+    return {name: str(value) for name, value in given.items() if value not in (None, "")}
 
 
 def _json(body: Mapping[str, object]) -> bytes:
-    return json.dumps(dict(body), separators=(",", ":"), allow_nan=False, default=_number).encode()
+    try:
+        return _written(dict(body))
+    except Exception as error:  # a mapping of the caller's may raise anything
+        raise errors.InvalidArgument(f"{_unwritten(body)} cannot be sent as JSON") from error
+
+
+def _written(body: dict[Any, object]) -> bytes:
+    return json.dumps(body, separators=(",", ":"), allow_nan=False, default=_number).encode()
+
+
+def _unwritten(body: Mapping[Any, object]) -> str:
+    """The first field that is at fault; never its value."""
+    with suppress(Exception):
+        for name, value in body.items():
+            try:
+                _written({name: value})
+            except (TypeError, ValueError, RecursionError):
+                return name if isinstance(name, str) else f"a name that is a {type(name).__name__}"
+    return f"what is given (a {type(body).__name__})"
 
 
 def _number(value: object) -> float:
@@ -215,4 +279,4 @@ def _number(value: object) -> float:
 
 
 def _part(text: str) -> str:
-    return quote(text, safe="")
+    return quote(header("id", text), safe="")

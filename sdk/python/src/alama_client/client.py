@@ -12,7 +12,7 @@ import httpx
 
 from alama_client import calls
 from alama_client.calls import Call, Reply
-from alama_client.errors import AlamaError, ConnectionFailed, TimedOut
+from alama_client.errors import AlamaError, ConnectionFailed, InvalidArgument, TimedOut
 from alama_client.retries import TOO_MANY_REQUESTS, Pace, Tries
 
 if TYPE_CHECKING:
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
         ReviewReason,
         Score,
         StoredScore,
+        TestSent,
         WebhookEndpoint,
     )
 
@@ -91,9 +92,7 @@ class BaseClient:
     """What both clients are made with."""
 
     def __init__(self, base_url: str, key: str | None, options: Options) -> None:
-        if not base_url.startswith(("https://", "http://")):
-            raise ValueError("the address of Alama begins with https:// or http://")
-        self._base_url = base_url.rstrip("/")
+        self._base_url = _address(base_url)
         self._headers = {"accept": "application/json", "user-agent": f"alama-client/{VERSION}"}
         if key is not None:
             self._headers["authorization"] = f"Bearer {calls.header('API key', key)}"
@@ -112,17 +111,45 @@ class BaseClient:
     def _request(
         self, http: httpx.Client | httpx.AsyncClient, call: Call[Any], timeout: float
     ) -> httpx.Request:
+        if http.is_closed:
+            raise InvalidArgument("the client is closed")
         headers = self._headers | call.headers()
-        if traceparent := self._traceparent():
-            headers["traceparent"] = traceparent
-        return http.build_request(
-            call.method,
-            self._base_url + call.path,
-            params=call.query,
-            headers=[(name.encode(), text.encode()) for name, text in headers.items()],
-            content=call.body,
-            extensions={"timeout": _TimeLeft(timeout)},
+        try:
+            if traceparent := self._traceparent():
+                headers["traceparent"] = calls.header("traceparent", traceparent)
+            return http.build_request(
+                call.method,
+                self._base_url + call.path,
+                params=call.query,
+                headers=[(name.encode(), text.encode()) for name, text in headers.items()],
+                content=call.body,
+                extensions={"timeout": _TimeLeft(timeout)},
+            )
+        except InvalidArgument:
+            raise
+        except Exception as error:  # `traceparent` may raise anything
+            words = f"the request cannot be written: {type(error).__name__}"
+            raise InvalidArgument(words) from error
+
+
+def _address(base_url: str) -> str:
+    """Give the address that paths are added to, or raise `InvalidArgument`."""
+    try:
+        url = httpx.URL(base_url)
+        is_one = url.scheme in {"https", "http"} and url.host.encode("idna") != b""
+    except (httpx.InvalidURL, TypeError, ValueError):
+        is_one = False
+    if not is_one:
+        raise InvalidArgument(
+            "the address of Alama begins with https:// or http:// and names a host"
         )
+    return str(base_url).rstrip("/")
+
+
+def at_least_one(at_once: int) -> int:
+    if at_once < 1:
+        raise InvalidArgument("at_once is 1 or more")
+    return at_once
 
 
 class _TimeLeft(dict[str, float]):
@@ -180,7 +207,7 @@ class Alama(BaseClient):
         self,
         application: AnApplication,
         *,
-        expand: Iterable[Expand] = (),
+        expand: Expand | Iterable[Expand] = (),
         language: Language | None = None,
         idempotency_key: str | None = None,
     ) -> Score:
@@ -196,7 +223,7 @@ class Alama(BaseClient):
         applications: Iterable[AnApplication],
         *,
         in_order: bool = True,
-        expand: Iterable[Expand] = (),
+        expand: Expand | Iterable[Expand] = (),
         language: Language | None = None,
         key_of: Callable[[AnApplication], str] | None = None,
         at_once: int = AT_ONCE,
@@ -204,19 +231,19 @@ class Alama(BaseClient):
         """Score many, as fast as the key may: each once, in order or as they come.
 
         `applications` is read as it is needed, so it may be a file of millions. `key_of` gives each
-        an idempotency key of your own, so that a run that was broken off can be done again.
+        an idempotency key of your own, so that a run that was broken off can be done again. A row
+        that fails, or cannot even be sent, is told in its place and harms no other.
         """
-        pace, wanted = Pace(self._now), tuple(expand)
+        pace, wanted = Pace(self._now), calls.words("expand", expand)
 
         def one(index: int, application: AnApplication) -> Scored:
-            key = None if key_of is None else key_of(application)
             try:
-                score = self._run(calls.score(application, wanted, language, key), pace)
+                score = self._run(calls.score_row(application, wanted, language, key_of), pace)
             except AlamaError as error:
                 return Scored(index, application, None, error)
             return Scored(index, application, score, None)
 
-        pool = ThreadPoolExecutor(at_once, "alama-score-many")
+        pool = ThreadPoolExecutor(at_least_one(at_once), "alama-score-many")
         pending: deque[Future[Scored]] = deque()
         try:
             for index, application in enumerate(applications):
@@ -233,15 +260,16 @@ class Alama(BaseClient):
         application: AnApplication,
         *,
         target: str | None = None,
-        limit: int | None = None,
-        locked: Iterable[str] = (),
+        ways: int | None = None,
+        locked: str | Iterable[str] = (),
         language: Language | None = None,
     ) -> Explanation:
         """Say why an application is decided so, and what would lead to the target. Stores nothing.
 
-        `target` is `APPROVED`, a tier or a score; `locked` are fields that must stay as they are.
+        `target` is `APPROVED`, a tier or a score; `ways` is how many ways there are wanted, at
+        most; `locked` are fields that must stay as they are.
         """
-        return self._run(calls.explain(application, target, limit, locked, language))
+        return self._run(calls.explain(application, target, ways, locked, language))
 
     def health(self) -> Health:
         """Say whether Alama can serve; needs no key."""
@@ -269,7 +297,10 @@ class Alama(BaseClient):
         date: str | date,
         **more: Unpack[OutcomeDetails],
     ) -> OutcomeResult:
-        """Say what became of a loan. The same may be said twice, late and in any order."""
+        """Say what became of a loan. The same may be said twice, late and in any order.
+
+        A refusal raises nothing: it is the `result`, such as `before_the_loan`, with a `message`.
+        """
         (result,) = self._run(
             calls.record_outcomes([calls.outcome(request_id, outcome, date, more)])
         )
@@ -294,7 +325,7 @@ class Alama(BaseClient):
         return self._run(calls.review(request_id, decision, reason, name, note))
 
     def make_endpoint(
-        self, url: str, *, kinds: Iterable[str] = (), description: str = ""
+        self, url: str, *, kinds: str | Iterable[str] = (), description: str = ""
     ) -> NewWebhookEndpoint:
         """Have events sent to a URL; without kinds, all of them. Keep the secret.
 
@@ -310,6 +341,10 @@ class Alama(BaseClient):
     def delete_endpoint(self, endpoint_id: str) -> None:
         """Send nothing more to an endpoint."""
         self._run(calls.delete_endpoint(endpoint_id))
+
+    def test_endpoint(self, endpoint_id: str) -> TestSent:
+        """Have an event of the kind `webhook.test` sent to this endpoint alone."""
+        return self._run(calls.test_endpoint(endpoint_id))
 
     def _run(self, call: Call[T], pace: Pace | None = None) -> T:
         self._await_turn(pace)

@@ -1,6 +1,7 @@
 """What can go wrong, one class a code of a problem. All are under `AlamaError`.
 
 AlamaError
+  InvalidArgument     what the caller got wrong, before anything was sent; a ValueError too
   ConnectionFailed    no answer came, or none of Alama
     TimedOut          not in time
   InvalidSignature    a webhook that is not to be trusted
@@ -35,6 +36,7 @@ __all__ = [
     "IdempotencyKeyReused",
     "InternalError",
     "InvalidApplication",
+    "InvalidArgument",
     "InvalidFile",
     "InvalidParameter",
     "InvalidRequest",
@@ -102,6 +104,10 @@ class AlamaError(Exception):
     errors: Sequence[FieldError] = ()
     retry_after: float | None = None
     """Seconds after which the same request may be sent again."""
+
+
+class InvalidArgument(AlamaError, ValueError):
+    """What the caller got wrong before anything was sent. Names the field, never the value."""
 
 
 class ConnectionFailed(AlamaError):

@@ -34,6 +34,7 @@ from alama_client.errors import (
     TimedOut,
     UnknownScore,
     UnknownWebhookEndpoint,
+    WebhookEndpointDisabled,
 )
 from alama_client.webhooks import sign_webhook
 
@@ -210,6 +211,8 @@ class FakeAlama:
                 if self.endpoints.pop(endpoint_id, None) is None:
                     raise _problem(UnknownWebhookEndpoint)
                 return 204, None
+            case "POST", "webhook_endpoints", endpoint_id, "test":
+                return 202, self._test(endpoint_id)
         raise _problem(NotFound)
 
     def _score(self, seen: FakeRequest) -> Json:
@@ -298,12 +301,14 @@ class FakeAlama:
 
     def _outcomes(self, outcomes: list[Json]) -> Json:
         self.outcomes += outcomes
+        unknown = {"result": "unknown_score", "message": "The fake has given no such score."}
         results = [
-            {
-                "request_id": each["request_id"],
-                "result": "recorded" if each["request_id"] in self.scores else "unknown_score",
-                "is_default": each["outcome"] != "repaid",
-            }
+            {"request_id": each["request_id"]}
+            | (
+                {"result": "recorded", "is_default": each["outcome"] != "repaid"}
+                if each["request_id"] in self.scores
+                else unknown
+            )
             for each in outcomes
         ]
         return {"results": results}
@@ -323,6 +328,14 @@ class FakeAlama:
         }
         self.endpoints[endpoint_id] = made
         return made
+
+    def _test(self, endpoint_id: str) -> Json:
+        if endpoint_id not in self.endpoints:
+            raise _problem(UnknownWebhookEndpoint)
+        if not self.endpoints[endpoint_id]["enabled"]:
+            raise _problem(WebhookEndpointDisabled)
+        event_id, _ = self._new_id("evt_")
+        return {"event": event_id}
 
     def _now(self) -> float:
         return self.waited_s

@@ -8,7 +8,6 @@ match event:
 from __future__ import annotations
 
 import base64
-import binascii
 import hashlib
 import hmac
 import json
@@ -18,7 +17,7 @@ from datetime import datetime  # noqa: TC003  answers are read by their types
 from typing import TYPE_CHECKING, Any
 
 from alama_client.answers import Answer, read
-from alama_client.errors import InvalidSignature
+from alama_client.errors import InvalidArgument, InvalidSignature
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -148,7 +147,7 @@ _KINDS: Mapping[str, type[Event]] = {
 
 
 def verify_webhook(
-    body: bytes,
+    body: bytes | bytearray | memoryview | str,
     headers: Mapping[str, str],
     secret: str | Sequence[str],
     *,
@@ -156,26 +155,28 @@ def verify_webhook(
 ) -> Event:
     """Give the event of a webhook, or raise `InvalidSignature`.
 
-    `body` is what came, byte for byte, before any framework has parsed it. Of several secrets, as
-    while one is replaced, any will do.
+    `body` is what came, byte for byte, before any framework has parsed it; text is taken as UTF-8.
+    Of several secrets, as while one is replaced, any will do. A secret that is none raises
+    `InvalidArgument`, whatever came.
     """
-    named = {name.lower(): text for name, text in headers.items()}
+    keys = _keys(secret)
+    came = _bytes(body)
+    named = _named(headers)
     try:
         event_id, sent_at = named["webhook-id"], named["webhook-timestamp"]
         signatures = named["webhook-signature"].split()
         age_s = abs(time.time() - int(sent_at))
-    except (KeyError, ValueError):
+        signed = f"{event_id}.{sent_at}.".encode() + came
+    except (KeyError, ValueError, OverflowError):
         raise InvalidSignature("a header of the webhook is missing or malformed") from None
-    secrets = [secret] if isinstance(secret, str) else secret
-    signed = f"{event_id}.{sent_at}.".encode() + body
-    made = [hmac.digest(_key(each), signed, hashlib.sha256) for each in secrets]
+    made = [hmac.digest(key, signed, hashlib.sha256) for key in keys]
     given = [_decoded(text) for version, _, text in map(_parted, signatures) if version == "v1"]
     # Every pair is compared, so that the time tells nothing of which one held.
     if not any([hmac.compare_digest(ours, theirs) for ours in made for theirs in given]):  # noqa: C419
         raise InvalidSignature(_NOT_OURS)
     if age_s > tolerance_s:
         raise InvalidSignature(f"the webhook was sent {age_s:.0f} s ago, or a clock is wrong")
-    return _event(event_id, body)
+    return _event(event_id, came)
 
 
 def sign_webhook(
@@ -183,7 +184,8 @@ def sign_webhook(
 ) -> dict[str, str]:
     """Give the headers that Alama would send with a body, to try a receiver."""
     at = str(int(time.time()) if sent_at is None else sent_at)
-    signature = hmac.digest(_key(secret), f"{event_id}.{at}.".encode() + body, hashlib.sha256)
+    (key,) = _keys(secret)
+    signature = hmac.digest(key, f"{event_id}.{at}.".encode() + body, hashlib.sha256)
     return {
         "content-type": "application/json",
         "webhook-id": event_id,
@@ -210,12 +212,34 @@ def _parted(signature: str) -> tuple[str, str, str]:
 def _decoded(text: str) -> bytes:
     try:
         return base64.b64decode(text, validate=True)
-    except binascii.Error:
+    except ValueError:  # no base64, or not even ASCII
         return b""
 
 
-def _key(secret: str) -> bytes:
-    key = base64.b64decode(secret.strip().removeprefix("whsec_"), validate=True)
-    if not key:
-        raise ValueError("the secret of the webhook is empty: anyone could sign")
-    return key
+def _keys(secret: str | Sequence[str]) -> list[bytes]:
+    """Give the bytes that sign, or raise `InvalidArgument`: with none, anyone could sign."""
+    try:
+        secrets = [secret] if isinstance(secret, str) else list(secret)
+        keys = [_decoded(each.strip().removeprefix("whsec_")) for each in secrets]
+    except (AttributeError, TypeError):
+        keys = []
+    if not keys or b"" in keys:
+        raise InvalidArgument("the secret of the webhook is empty, or is not whsec_ and base64")
+    return keys
+
+
+def _bytes(body: object) -> bytes:
+    if isinstance(body, str):
+        return body.encode(errors="surrogatepass")
+    if isinstance(body, bytes | bytearray | memoryview):
+        return bytes(body)
+    raise InvalidArgument("the body of a webhook is bytes or text, as it came")
+
+
+def _named(headers: Mapping[str, str]) -> dict[str, str]:
+    """Give the headers by their names in lower case."""
+    try:
+        return {str.lower(name): str.strip(text) for name, text in headers.items()}
+    except (AttributeError, TypeError):  # no mapping, or one of bytes
+        words = "the headers of a webhook are a mapping of names to texts"
+        raise InvalidArgument(words) from None

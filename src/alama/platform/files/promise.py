@@ -37,7 +37,7 @@ class Output:
 
 
 @contextmanager
-def promised(path: Path) -> Iterator[Output]:
+def promised(path: Path, mode: int = 0o666) -> Iterator[Output]:
     """Hold a place beside the target at once: a run of minutes must not fail at its last line.
 
     The target appears or changes only if the block succeeds; nothing is left behind otherwise.
@@ -53,7 +53,7 @@ def promised(path: Path) -> Iterator[Output]:
         raise FileProblem(f"cannot write {path}: the folder {folder} does not exist")
     try:
         with told_as_file_problem(path):
-            output.part.touch(exist_ok=False)
+            output.part.touch(mode, exist_ok=False)
         yield output
         with told_as_file_problem(path):
             sync(output.part)
@@ -66,9 +66,7 @@ def promised(path: Path) -> Iterator[Output]:
 @contextmanager
 def promised_in_private(path: Path) -> Iterator[Output]:
     """Promise a file that only its owner will be able to read: it holds somebody's data."""
-    with promised(path) as output:
-        with told_as_file_problem(path):
-            output.part.chmod(0o600)
+    with promised(path, 0o600) as output:
         yield output
 
 

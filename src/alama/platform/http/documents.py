@@ -20,7 +20,7 @@ from alama.platform.http.operation import (
     path_parameter,
 )
 from alama.platform.http.problems import NoSuchPath
-from alama.platform.http.reference import ProblemPage, Reference, problem_pages
+from alama.platform.http.reference import Reference, SmallPage, problem_pages
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -151,17 +151,20 @@ def _reference(document: Callable[[], Json]) -> Published:
 @cache
 def _problem_pages(document: Callable[[], Json]) -> Mapping[str, Published]:
     pages = problem_pages(json.loads(_openapi(document).plain.body))
-    return {page.code: _page(page) for page in pages}
+    return {code: _page(page) for code, page in pages.items()}
 
 
-def _page(page: Reference | ProblemPage) -> Published:
-    body = page.html.encode()
-    headers = [
-        (b"content-type", HTML.encode()),
-        (b"content-security-policy", page.content_security_policy.encode()),
+def _page(page: Reference | SmallPage) -> Published:
+    return Published.of(page.html.encode(), page_headers(HTML, page.content_security_policy))
+
+
+def page_headers(media_type: str, content_security_policy: str) -> Headers:
+    """Give the headers of what a browser shows."""
+    return [
+        (b"content-type", media_type.encode()),
+        (b"content-security-policy", content_security_policy.encode()),
         (b"referrer-policy", b"no-referrer"),
     ]
-    return Published.of(body, headers)
 
 
 def _etag(body: bytes) -> bytes:

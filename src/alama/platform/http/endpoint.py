@@ -19,7 +19,7 @@ from alama.core.application import looks_personal
 from alama.core.errors import AlamaError
 from alama.platform import ids
 from alama.platform.errors import ModelUnavailable, StoreUnavailable
-from alama.platform.http import problems
+from alama.platform.http import guide, problems
 from alama.platform.http.compression import LONG_BYTES, packed_for
 from alama.platform.http.exchange import Arrival, Call, ClientLeft, Handler, Reply
 from alama.platform.http.operation import operations_of
@@ -216,12 +216,12 @@ def application(
 
 
 def routes(served: Sequence[object]) -> Mapping[str, Mapping[str, Handler]]:
-    """Give the paths and their methods."""
+    """Give the paths and their methods; the guide is last, and no part of the contract."""
     paths: dict[str, dict[str, Handler]] = {"/": {"GET": _front}}
     for endpoints in served:
         for name, operation in operations_of(type(endpoints)):
             paths.setdefault(operation.path, {})[operation.method] = getattr(endpoints, name)
-    return paths
+    return paths | guide.Guide(guide.FOLDER).routes()
 
 
 async def _front(_: Call) -> Reply:

@@ -628,7 +628,7 @@ class Reference:
     def content_security_policy(self) -> str:
         """Allow the page's own style and script, by their hashes, and nothing else."""
         return (
-            f"default-src 'none'; style-src {_hash(STYLE)}; script-src {_hash(SCRIPT)}; "
+            f"default-src 'none'; style-src {hash_of(STYLE)}; script-src {hash_of(SCRIPT)}; "
             "img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'self'"
         )
 
@@ -668,6 +668,7 @@ class Reference:
                 tag("a", "Your first score", href="#start"),
                 tag("a", "Fields of a request", href="#request-fields"),
                 tag("a", "Errors", href="#errors"),
+                tag("a", "Guide", href="docs/guide/"),
                 tag("a", "OpenAPI document", href="openapi.json"),
                 class_="links",
             ),
@@ -885,9 +886,9 @@ class Reference:
         return Section(title.lower().replace(" ", "-"), title, paragraph(prose(topic.written)))
 
 
-# ------------------------------------------------------------------- one page a problem
+# ------------------------------------------------------------------------- small pages
 
-_PROBLEM_STYLE: Final = """
+_SMALL_STYLE: Final = """
 :root { color-scheme: light dark; }
 body { font: 1rem/1.6 system-ui, sans-serif; max-width: 42em; margin: 0 auto; padding: 10vh 20px; }
 h1 { font-size: 1.5rem; line-height: 1.3; }
@@ -897,43 +898,48 @@ code { font-family: ui-monospace, Menlo, Consolas, monospace; font-size: 0.92em;
 """
 
 
-class ProblemPage(NamedTuple):
-    """What one code means, and what to do: where the `type` of a problem leads."""
+class SmallPage(NamedTuple):
+    """A page of a few sentences, in a style of its own."""
 
-    code: str
-    told: Json
+    title: str
+    body: Markup
 
     @property
     def content_security_policy(self) -> str:
         """Allow the page's own style, by its hash, and nothing else."""
         return (
-            f"default-src 'none'; style-src {_hash(_PROBLEM_STYLE)}; img-src data:; "
+            f"default-src 'none'; style-src {hash_of(_SMALL_STYLE)}; img-src data:; "
             "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
         )
 
     @property
     def html(self) -> str:
         """The page, whole."""
-        title, status = self.told["title"], self.told["status"]
-        body = tag(
-            "body",
-            tag("h1", title),
-            tag("p", "Code ", tag("code", self.code), f", HTTP status {status}."),
-            heading("When"),
-            tag("p", prose(self.told["when"])),
-            heading("What to do"),
-            tag("p", prose(self.told["remedy"])),
-            heading("More"),
-            # Seen from here: the service may stand below any prefix.
-            tag("p", tag("a", "All codes", href=f"../../docs#code-{self.code}")),
-        )
-        return _whole(f"{title} ({status})", _PROBLEM_STYLE, body)
+        return _whole(self.title, _SMALL_STYLE, tag("body", self.body))
 
 
-def problem_pages(document: Json) -> list[ProblemPage]:
-    """Give a page for each code that a problem may have."""
+def problem_pages(document: Json) -> dict[str, SmallPage]:
+    """Give a page for each code that a problem may have: where its `type` leads."""
     codes = Reader(document).schema("Problem")["properties"]["code"]["x-codes"]
-    return [ProblemPage(code, told) for code, told in codes.items()]
+    return {code: _problem_page(code, told) for code, told in codes.items()}
+
+
+def _problem_page(code: str, told: Json) -> SmallPage:
+    """Say what one code means, and what to do."""
+    title, status = told["title"], told["status"]
+    body = join(
+        tag("h1", title),
+        tag("p", "Code ", tag("code", code), f", HTTP status {status}."),
+        heading("When"),
+        tag("p", prose(told["when"])),
+        heading("What to do"),
+        tag("p", prose(told["remedy"])),
+        heading("More"),
+        # Seen from here: the service may stand below any prefix.
+        tag("p", tag("a", "All codes", href=f"../../docs#code-{code}")),
+        tag("p", tag("a", "Errors and retries, in the guide", href="../guide/errors.html")),
+    )
+    return SmallPage(f"{title} ({status})", body)
 
 
 # ------------------------------------------------------------------------------- pieces
@@ -1006,6 +1012,7 @@ def _content(reply: Json) -> Json:
     return contents[0] if contents else {}
 
 
-def _hash(inline: str) -> str:
+def hash_of(inline: str) -> str:
+    """Name an inline script or style in a content security policy."""
     digest = hashlib.sha256(inline.encode()).digest()
     return f"'sha256-{base64.b64encode(digest).decode()}'"

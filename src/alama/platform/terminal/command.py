@@ -6,6 +6,7 @@ import argparse
 import difflib
 import importlib
 import textwrap
+from datetime import UTC, datetime
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
 
@@ -41,6 +42,9 @@ class Parser(argparse.ArgumentParser):
     That of a noun is empty until its module has filled it.
     """
 
+    about_unknown: str | None = None
+    """What is said of arguments that are not known, where they may be secret: not themselves."""
+
     def __init__(
         self,
         *,
@@ -63,7 +67,10 @@ class Parser(argparse.ArgumentParser):
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:  # noqa: ANN401  as above
         """Be filled first: argparse calls this on the parser of the noun that was named."""
         self.fill()
-        return super().parse_known_args(self._with_action(args), namespace)
+        found, unknown = super().parse_known_args(self._with_action(args), namespace)
+        if unknown and self.about_unknown is not None:
+            self.error(self.about_unknown)
+        return found, unknown
 
     def _with_action(self, args: Sequence[str] | None) -> Sequence[str] | None:
         """Name the implied action on a line that names none, only what that one takes."""
@@ -145,6 +152,17 @@ def whole(least: int, most: int | None = None) -> Callable[[str], int]:
         return number
 
     return read
+
+
+def moment_us(text: str) -> int:
+    """Read a day or a time, UTC unless it says otherwise, as microseconds since 1970."""
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        message = f"{text} is no time; write it as 2026-11-15 or 2026-11-15T10:30"
+        raise argparse.ArgumentTypeError(message) from None
+    aware = moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
+    return round(aware.timestamp() * 1_000_000)
 
 
 def names(text: str) -> list[str]:

@@ -131,6 +131,37 @@ def cut(told: str, width: int, style: str = "") -> Text:
     return text
 
 
+_BULLET_WIDTH: Final = 3
+_HANGING: Final = _BULLET_WIDTH + GAP
+
+
+class Paragraphs:
+    """Headings and hanging paragraphs, wrapped to the terminal but no wider than eyes follow."""
+
+    def __init__(self, console: Console, width_max: int) -> None:
+        self._console = console
+        self._width = min(console.width, width_max)
+
+    def blank(self) -> None:
+        self._console.print()
+
+    def heading(self, shown: str) -> None:
+        self._console.print()
+        for line in self._wrapped(Text(shown, "bold"), self._width):
+            self._console.print(line)
+
+    def hang(self, text: Text, bullet: str = "") -> None:
+        """Print a paragraph that hangs from its bullet, or from nothing."""
+        for place, line in enumerate(self._wrapped(text, self._width - _HANGING)):
+            hung = "" if place else bullet
+            self._console.print(Text(f"{hung:>{_BULLET_WIDTH}}{' ' * GAP}") + line)
+
+    def _wrapped(self, text: Text, width: int) -> Iterator[Text]:
+        for line in text.wrap(self._console, width):
+            line.rstrip()
+            yield line
+
+
 RAISES: Final = "green"
 LOWERS: Final = "red"
 

@@ -9,7 +9,7 @@ from alama.core.errors import FileProblem, InvalidModel
 from alama.core.model import SIZE_MAX
 from alama.platform.files import packaged
 from alama.platform.files.packaged import model_at, read_model, sample_application
-from alama.platform.files.promise import promised
+from alama.platform.files.promise import promised, promised_in_private
 from tests.factories import a_model, write_model
 
 
@@ -84,3 +84,20 @@ def test_the_sample_application_gives_every_field_that_a_model_may_read() -> Non
     application = read(product.PRODUCT, msgspec.json.decode(sample_application()))
     given = [value is not None for value in application.values]
     assert sum(given) == len(product.PRODUCT.model_fields) == 17
+
+
+def test_what_is_somebodys_is_closed_to_others_from_its_first_moment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[int] = []
+    touch = Path.touch
+
+    def noted(self: Path, mode: int = 0o666, exist_ok: bool = True) -> None:  # noqa: FBT001, FBT002
+        touch(self, mode, exist_ok)
+        made.append(self.stat().st_mode & 0o777)
+
+    monkeypatch.setattr(Path, "touch", noted)
+    with promised_in_private(tmp_path / "keys.json") as output:
+        output.write(b"{}")
+    assert made == [0o600]
+    assert (tmp_path / "keys.json").stat().st_mode & 0o777 == 0o600

@@ -1,6 +1,7 @@
 package dev.alama.client;
 
 import java.net.URI;
+import java.net.URISyntaxException;
 import java.net.http.HttpClient;
 import java.time.Duration;
 import java.time.LocalDate;
@@ -63,7 +64,7 @@ public final class Alama {
         headers.put("accept", "application/json");
         headers.put("user-agent", "alama-client-java/" + VERSION);
         if (builder.key != null) {
-            headers.put("authorization", "Bearer " + Call.header("API key", builder.key));
+            headers.put("authorization", "Bearer " + builder.key);
         }
     }
 
@@ -81,10 +82,12 @@ public final class Alama {
 
     /** Score an application, once, however often it has to be sent. */
     public Score score(Application application, ScoreOptions options) {
+        InvalidArgument.unlessNull(options, "the options");
         return run(scoring(application, options.expand, options.language, options.idempotencyKey));
     }
 
     private Call<Score> scoring(Application application, List<Expand> expand, Language language, String key) {
+        InvalidArgument.unlessNull(application, "the application");
         return Call.post("/v1/score", application.fields(), said -> Reader.read(Score.class, said))
                 .with("expand", expand.stream().map(Expand::word).collect(Collectors.joining(",")))
                 .with("language", language == null ? null : language.word())
@@ -104,6 +107,8 @@ public final class Alama {
      * never is.
      */
     public Stream<Scored> scoreMany(Iterable<Application> applications, ManyOptions options) {
+        InvalidArgument.unlessNull(applications, "the applications");
+        InvalidArgument.unlessNull(options, "the options");
         Pace pace = new Pace(transport::now);
         Many rows = new Many(applications.iterator(), options.inOrder, options.atOnce, application -> {
             String key = options.keyOf.apply(application);
@@ -117,7 +122,7 @@ public final class Alama {
     /** Read a score back, with what was sent and what came of it. */
     public StoredScore getScore(String requestId) {
         return run(Call.get(
-                "/v1/scores/" + Call.encoded(requestId), said -> Reader.read(StoredScore.class, said)));
+                "/v1/scores/" + Call.id(requestId), said -> Reader.read(StoredScore.class, said)));
     }
 
     /** Give all scores, the newest first; pages are read as they are needed. */
@@ -127,6 +132,7 @@ public final class Alama {
 
     /** Give scores, the newest first; pages are read as they are needed. */
     public Stream<ListedScore> listScores(ListOptions options) {
+        InvalidArgument.unlessNull(options, "the options");
         return stream(new Pages(options.pageSize, options.waiting));
     }
 
@@ -138,31 +144,35 @@ public final class Alama {
     /** Keep what an officer decided on a score, with a note. The first review stands. */
     public Review review(String requestId, ReviewDecision decision, ReviewReason reason, String name, String note) {
         Map<String, Object> said = new LinkedHashMap<>();
-        said.put("decision", decision.word());
-        said.put("reason", reason.word());
+        said.put("decision", InvalidArgument.unlessNull(decision, "the decision").word());
+        said.put("reason", InvalidArgument.unlessNull(reason, "the reason").word());
         said.put("name", name);
-        if (!note.isEmpty()) {
+        if (!InvalidArgument.unlessNull(note, "the note").isEmpty()) {
             said.put("note", note);
         }
-        String path = "/v1/scores/" + Call.encoded(requestId) + "/review";
+        String path = "/v1/scores/" + Call.id(requestId) + "/review";
         return run(Call.post(path, said, answer -> Reader.read(Review.class, answer)));
     }
 
     // -------------------------------------------------------------------------------------------- outcomes
 
-    /** Say what became of a loan. The same may be said twice, late and in any order. */
+    /**
+     * Say what became of a loan. The same may be said twice, late and in any order.
+     *
+     * <p>What Alama refuses is no exception: look at {@link OutcomeResult#refused}.
+     */
     public OutcomeResult recordOutcome(String requestId, OutcomeKind outcome, LocalDate date) {
         return recordOutcome(new NewOutcome(requestId, outcome, date));
     }
 
-    /** Say what became of a loan. The same may be said twice, late and in any order. */
+    /** Say what became of a loan: see {@link #recordOutcome(String, OutcomeKind, LocalDate)}. */
     public OutcomeResult recordOutcome(NewOutcome outcome) {
-        return recordOutcomes(List.of(outcome)).get(0);
+        return recordOutcomes(List.of(InvalidArgument.unlessNull(outcome, "the outcome"))).get(0);
     }
 
     /** Say what became of up to 1,000 loans; each gets a result of its own, in order. */
     public List<OutcomeResult> recordOutcomes(Collection<NewOutcome> outcomes) {
-        int count = outcomes.size();
+        int count = InvalidArgument.unlessNull(outcomes, "the outcomes").size();
         List<Map<String, Object>> told = outcomes.stream().map(NewOutcome::members).toList();
         return run(Call.post("/v1/outcomes", Map.of("outcomes", told), said -> {
             var results = Reader.list(OutcomeResult.class, Reader.object(said).get("results"));
@@ -182,9 +192,11 @@ public final class Alama {
 
     /** Say why an application is decided so, and what would lead to the target. Stores nothing. */
     public Explanation explain(Application application, ExplainOptions options) {
+        InvalidArgument.unlessNull(application, "the application");
+        InvalidArgument.unlessNull(options, "the options");
         return run(Call.post("/v1/explain", application.fields(), said -> Reader.read(Explanation.class, said))
                 .with("target", options.target)
-                .with("limit", options.limit)
+                .with("ways", options.ways)
                 .with("locked", String.join(",", options.locked))
                 .with("language", options.language == null ? null : options.language.word()));
     }
@@ -223,9 +235,15 @@ public final class Alama {
                 said -> Reader.list(WebhookEndpoint.class, Reader.object(said).get("data"))));
     }
 
+    /** Have a {@code webhook.test} sent to an endpoint, whatever kinds it wants. Its attempts tell what came of it. */
+    public TestSent testEndpoint(String endpointId) {
+        String path = "/v1/webhook_endpoints/" + Call.id(endpointId) + "/test";
+        return run(Call.post(path, said -> Reader.read(TestSent.class, said)));
+    }
+
     /** Send nothing more to an endpoint. */
     public void deleteEndpoint(String endpointId) {
-        run(Call.delete("/v1/webhook_endpoints/" + Call.encoded(endpointId)));
+        run(Call.delete("/v1/webhook_endpoints/" + Call.id(endpointId)));
     }
 
     // -------------------------------------------------------------------------------------------- sending
@@ -343,6 +361,8 @@ public final class Alama {
 
     /** A client that is being made. */
     public static final class Builder {
+        private static final int PORT_MAX = 65_535;
+
         private final String baseUrl;
         private String key;
         private Duration timeout = Duration.ofSeconds(10);
@@ -353,15 +373,32 @@ public final class Alama {
         private Transport transport;
 
         private Builder(String baseUrl) {
-            if (!baseUrl.matches("https?://[^/\\s]+.*")) {
-                throw new IllegalArgumentException("the address of Alama begins with https:// or http://");
+            if (!isAddress(baseUrl)) {
+                String rule = "the address of Alama is https:// or http://, a host, and perhaps a port and a path";
+                throw new InvalidArgument(rule); // without the address, which may hold a password
             }
-            this.baseUrl = URI.create(baseUrl.replaceFirst("/+$", "")).toString();
+            this.baseUrl = baseUrl.replaceFirst("/+$", "");
         }
 
-        /** The API key; null: none. */
+        private static boolean isAddress(String text) {
+            if (text == null || !text.matches("https?://.*")) {
+                return false;
+            }
+            try {
+                URI address = new URI(text);
+                return address.getHost() != null
+                        && address.getPort() <= PORT_MAX
+                        && address.getRawUserInfo() == null
+                        && address.getRawQuery() == null
+                        && address.getRawFragment() == null;
+            } catch (URISyntaxException error) {
+                return false;
+            }
+        }
+
+        /** The API key. Without one a client can ask for {@link Alama#health} alone. */
         public Builder key(String key) {
-            this.key = key;
+            this.key = Call.header("API key", key);
             return this;
         }
 
@@ -380,7 +417,7 @@ public final class Alama {
         /** Attempts after the first: 4. */
         public Builder retries(int retries) {
             if (retries < 0) {
-                throw new IllegalArgumentException("there are no fewer retries than none");
+                throw new InvalidArgument("there are no fewer retries than none");
             }
             this.retries = retries;
             return this;
@@ -388,14 +425,14 @@ public final class Alama {
 
         /** Gives the trace context of the moment (W3C), or null; asked in the thread of the call. */
         public Builder traceparent(Supplier<String> traceparent) {
-            this.traceparent = traceparent;
+            this.traceparent = InvalidArgument.unlessNull(traceparent, "the source of traceparent");
             return this;
         }
 
         /** A client of your own, for proxies or certificates; it must not follow redirects. */
         public Builder http(HttpClient http) {
-            if (http.followRedirects() != HttpClient.Redirect.NEVER) {
-                throw new IllegalArgumentException("a client that follows redirects would take the key elsewhere");
+            if (InvalidArgument.unlessNull(http, "the HTTP client").followRedirects() != HttpClient.Redirect.NEVER) {
+                throw new InvalidArgument("a client that follows redirects would take the key elsewhere");
             }
             this.http = http;
             return this;
@@ -414,8 +451,8 @@ public final class Alama {
         }
 
         private static Duration positive(Duration duration) {
-            if (duration.isNegative() || duration.isZero()) {
-                throw new IllegalArgumentException("a time-out is longer than nothing");
+            if (InvalidArgument.unlessNull(duration, "the time-out").isNegative() || duration.isZero()) {
+                throw new InvalidArgument("a time-out is longer than nothing");
             }
             return duration;
         }

@@ -12,12 +12,14 @@ import java.util.OptionalInt;
  * AlamaError
  *   ConnectionFailed    no answer came, or none of Alama
  *     TimedOut          not in time
+ *   InvalidArgument     what was given to the client cannot be used; nothing was sent
  *   InvalidSignature    a webhook that is not to be trusted
  *   Problem             Alama has answered with a problem; itself where the code is not known
  *     Problem.InvalidApplication, Problem.KeyRefused, Problem.TooManyRequests, ...
  * </pre>
  */
-public abstract sealed class AlamaError extends RuntimeException permits ConnectionFailed, InvalidSignature, Problem {
+public abstract sealed class AlamaError extends RuntimeException
+        permits ConnectionFailed, InvalidArgument, InvalidSignature, Problem {
     AlamaError(String message, Throwable cause) {
         super(message, cause);
     }

@@ -15,6 +15,7 @@ public final class Application {
 
     private Application(Map<String, ?> fields) {
         this.fields = new Members(new LinkedHashMap<>(fields));
+        Json.write(this.fields); // throws at once where one of them cannot be sent
     }
 
     /** Begin an application. */
@@ -22,9 +23,9 @@ public final class Application {
         return new Builder(Map.of());
     }
 
-    /** Make an application of fields as the API spells them. */
+    /** Make an application of fields as the API spells them; {@link InvalidArgument} where one cannot be JSON. */
     public static Application of(Map<String, ?> fields) {
-        return new Application(fields);
+        return new Application(InvalidArgument.unlessNull(fields, "the fields"));
     }
 
     /** Begin another that has the same fields. */
@@ -79,7 +80,7 @@ public final class Application {
             return this;
         }
 
-        /** The application as it is now. */
+        /** The application as it is now; {@link InvalidArgument} where a field cannot be JSON, such as NaN. */
         public Application build() {
             return new Application(fields);
         }

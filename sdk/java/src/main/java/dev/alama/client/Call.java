@@ -23,7 +23,7 @@ record Call<T>(
         Set<Integer> answers,
         Function<Object, T> reader) {
 
-    private static final Set<Integer> GOOD = Set.of(200, 201, 204);
+    private static final Set<Integer> GOOD = Set.of(200, 201, 202, 204);
 
     static <T> Call<T> get(String path, Function<Object, T> reader) {
         return new Call<>("GET", path, Map.of(), null, null, true, GOOD, reader);
@@ -31,6 +31,10 @@ record Call<T>(
 
     static <T> Call<T> post(String path, Map<String, ?> body, Function<Object, T> reader) {
         return new Call<>("POST", path, Map.of(), Json.write(body), null, true, GOOD, reader);
+    }
+
+    static <T> Call<T> post(String path, Function<Object, T> reader) {
+        return new Call<>("POST", path, Map.of(), null, null, true, GOOD, reader);
     }
 
     static <T> Call<T> delete(String path) {
@@ -92,17 +96,20 @@ record Call<T>(
                 Tries.retryAfter(reply.header("retry-after"))));
     }
 
+    /** An id as a part of a path. */
+    static String id(String id) {
+        return encoded(InvalidArgument.unlessNull(id, "the id"));
+    }
+
     /** Write a text so that it can be a part of a path or a query. */
-    static String encoded(String text) {
+    private static String encoded(String text) {
         return URLEncoder.encode(text, StandardCharsets.UTF_8).replace("+", "%20");
     }
 
     /** Give a text that can be sent as a header, or throw; never with the text. */
     static String header(String name, String text) {
-        boolean printable = text.chars().allMatch(letter -> letter >= ' ' && letter <= '~');
-        if (text.isBlank() || !printable) {
-            String what = "the " + name + " is empty, or has letters that are not printable ASCII";
-            throw new IllegalArgumentException(what);
+        if (text == null || text.isBlank() || !text.chars().allMatch(letter -> letter >= ' ' && letter <= '~')) {
+            throw new InvalidArgument("the " + name + " is missing, or has letters that are not printable ASCII");
         }
         return text;
     }

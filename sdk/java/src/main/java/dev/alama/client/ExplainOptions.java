@@ -5,7 +5,7 @@ import java.util.List;
 /** In which way an application is to be explained. */
 public final class ExplainOptions {
     String target;
-    Integer limit;
+    Integer ways;
     List<String> locked = List.of();
     Language language;
 
@@ -18,10 +18,20 @@ public final class ExplainOptions {
         return this;
     }
 
-    /** How many ways to give at most. */
-    public ExplainOptions limit(int limit) {
-        this.limit = limit;
+    /** How many ways to the target to give at most: 3, or from 1 to 5. */
+    public ExplainOptions ways(int ways) {
+        this.ways = ways;
         return this;
+    }
+
+    /**
+     * The old spelling of {@link #ways}.
+     *
+     * @deprecated a limit is what may be lent
+     */
+    @Deprecated
+    public ExplainOptions limit(int limit) {
+        return ways(limit);
     }
 
     /** Fields that must stay as they are. */

@@ -87,10 +87,22 @@ public final class FakeAlama {
         public Object json() {
             return body == null ? null : Json.read(body);
         }
+
+        /** The method and the path: what was sent stays out of logs, as do keys. */
+        @Override
+        public String toString() {
+            return "Request[" + method + " " + path + "]";
+        }
     }
 
     /** A webhook as it would come. */
-    public record Webhook(Map<String, String> headers, byte[] body) {}
+    public record Webhook(Map<String, String> headers, byte[] body) {
+        /** The event's id. */
+        @Override
+        public String toString() {
+            return "Webhook[" + headers.get("webhook-id") + "]";
+        }
+    }
 
     private record Rule(Predicate<Application> when, Map<String, ?> members) {}
 
@@ -136,7 +148,7 @@ public final class FakeAlama {
         boolean known = ConnectionFailed.class.isAssignableFrom(error)
                 || Problem.KINDS.stream().anyMatch(each -> each.type() == error);
         if (!known) {
-            throw new IllegalArgumentException("no request fails by " + error.getSimpleName());
+            throw new InvalidArgument("no request fails by " + error.getSimpleName());
         }
         failures.addAll(Collections.nCopies(times, new Failure(error, retryAfter)));
         return this;
@@ -246,10 +258,13 @@ public final class FakeAlama {
             case "POST outcomes" -> reply(200, outcomes(request.json()));
             case "POST webhook_endpoints" -> reply(201, endpoint(request.json()));
             case "GET webhook_endpoints" -> reply(200, Map.of("data", endpoints.values()));
+            case "POST webhook_endpoints/test" -> {
+                requireEndpoint(id);
+                yield reply(202, Map.of("event", newId("evt_")));
+            }
             case "DELETE webhook_endpoints" -> {
-                if (endpoints.remove(id) == null) {
-                    throw problem(Problem.UnknownWebhookEndpoint.class, null);
-                }
+                requireEndpoint(id);
+                endpoints.remove(id);
                 yield new Reply(204, Map.of(), new byte[0]);
             }
             default -> throw problem(Problem.NotFound.class, null);
@@ -382,10 +397,16 @@ public final class FakeAlama {
             Map<String, Object> outcome = Reader.object(each);
             outcomes.add(outcome);
             Object id = outcome.get("request_id");
-            results.add(Map.of(
-                    "request_id", id,
-                    "result", scores.containsKey(id) ? "recorded" : "unknown_score",
-                    "is_default", !"repaid".equals(outcome.get("outcome"))));
+            results.add(
+                    scores.containsKey(id)
+                            ? Map.of(
+                                    "request_id", id,
+                                    "result", "recorded",
+                                    "is_default", !"repaid".equals(outcome.get("outcome")))
+                            : Map.of(
+                                    "request_id", id,
+                                    "result", "unknown_score",
+                                    "message", "There is no score with this request_id."));
         }
         return Map.of("results", results);
     }
@@ -406,6 +427,12 @@ public final class FakeAlama {
         Map<String, Object> shown = new LinkedHashMap<>(made);
         shown.put("secret", SECRET);
         return shown;
+    }
+
+    private void requireEndpoint(String id) {
+        if (!endpoints.containsKey(id)) {
+            throw problem(Problem.UnknownWebhookEndpoint.class, null);
+        }
     }
 
     /** An id that sorts after those before. */

@@ -243,27 +243,29 @@ final class Json {
 
     // -------------------------------------------------------------------------------------------- writing
 
-    /** Write a value; {@code IllegalArgumentException} where JSON has none like it. */
+    /** Write a value; {@link InvalidArgument} where JSON has none like it, with the name of the member. */
     static byte[] write(Object value) {
         StringBuilder text = new StringBuilder();
-        write(value, text);
+        write("a value", value, text);
         return text.toString().getBytes(StandardCharsets.US_ASCII);
     }
 
-    private static void write(Object value, StringBuilder text) {
+    private static void write(String name, Object value, StringBuilder text) {
         if (value == null || value instanceof Boolean) {
             text.append(value);
         } else if (value instanceof CharSequence || value instanceof LocalDate) {
             writeString(value.toString(), text);
         } else if (value instanceof Number number) {
-            writeNumber(number, text);
+            writeNumber(name, number, text);
         } else if (value instanceof Map<?, ?> members) {
             text.append('{');
             String comma = "";
             for (Map.Entry<?, ?> member : members.entrySet()) {
-                text.append(comma);
-                writeString((String) member.getKey(), text);
-                write(member.getValue(), text.append(':'));
+                if (!(member.getKey() instanceof String key)) {
+                    throw new InvalidArgument("a member of " + name + " has a name that is no text");
+                }
+                writeString(key, text.append(comma));
+                write(key, member.getValue(), text.append(':'));
                 comma = ",";
             }
             text.append('}');
@@ -271,22 +273,25 @@ final class Json {
             text.append('[');
             String comma = "";
             for (Object item : items) {
-                write(item, text.append(comma));
+                write(name, item, text.append(comma));
                 comma = ",";
             }
             text.append(']');
         } else {
-            throw new IllegalArgumentException(value.getClass().getName() + " cannot be sent as JSON");
+            String type = value.getClass().getName();
+            throw new InvalidArgument(name + " is of a type that cannot be sent as JSON: " + type);
         }
     }
 
-    private static void writeNumber(Number number, StringBuilder text) {
-        if (number instanceof Double || number instanceof Float) {
-            if (!Double.isFinite(number.doubleValue())) {
-                throw new IllegalArgumentException("a number that is none or infinite cannot be sent as JSON");
-            }
+    private static void writeNumber(String name, Number number, StringBuilder text) {
+        if ((number instanceof Double || number instanceof Float) && !Double.isFinite(number.doubleValue())) {
+            throw new InvalidArgument(name + " is NaN or infinite, which JSON cannot say");
         }
-        text.append(new BigDecimal(number.toString()));
+        try {
+            text.append(new BigDecimal(number.toString()));
+        } catch (NumberFormatException error) { // a kind of number of their own, whose words may show it
+            throw new InvalidArgument(name + " is a number that cannot be sent as JSON");
+        }
     }
 
     /** In ASCII alone, so that no half of a pair of surrogates is lost on its way. */

@@ -58,7 +58,7 @@ final class Many implements Iterator<Scored> {
     }
 
     private void submit(int number, Application application) {
-        Supplier<Score> score = work.apply(application);
+        Supplier<Score> score = prepared(application);
         Callable<Scored> row = () -> {
             try {
                 return new Scored(number, application, Optional.of(score.get()), Optional.empty());
@@ -67,6 +67,17 @@ final class Many implements Iterator<Scored> {
             }
         };
         pending.add(inOrder ? pool.submit(row) : done.submit(row));
+    }
+
+    /** The work on an application; where it cannot be sent, that is told in its row. */
+    private Supplier<Score> prepared(Application application) {
+        try {
+            return work.apply(application);
+        } catch (InvalidArgument error) {
+            return () -> {
+                throw error;
+            };
+        }
     }
 
     @Override

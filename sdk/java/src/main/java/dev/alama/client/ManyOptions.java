@@ -41,7 +41,7 @@ public final class ManyOptions {
     /** How many requests are on their way at once: 8. */
     public ManyOptions atOnce(int atOnce) {
         if (atOnce < 1) {
-            throw new IllegalArgumentException("at least one request has to be on its way");
+            throw new InvalidArgument("at least one request has to be on its way");
         }
         this.atOnce = atOnce;
         return this;

@@ -11,7 +11,7 @@ public final class NewOutcome {
     /** The least that has to be told. */
     public NewOutcome(String requestId, OutcomeKind outcome, LocalDate date) {
         members.put("request_id", requestId);
-        members.put("outcome", outcome.word());
+        members.put("outcome", InvalidArgument.unlessNull(outcome, "the outcome").word());
         members.put("date", date);
     }
 

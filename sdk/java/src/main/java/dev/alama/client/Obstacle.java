@@ -11,4 +11,10 @@ public record Obstacle(
         List<String> features,
         String text,
         Map<String, Object> raw)
-        implements Answer {}
+        implements Answer {
+    /** All but the text, which speaks to the applicant. */
+    @Override
+    public String toString() {
+        return "Obstacle[code=" + code + rule.map(each -> ", rule=" + each).orElse("") + ", features=" + features + "]";
+    }
+}

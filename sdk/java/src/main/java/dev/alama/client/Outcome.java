@@ -15,4 +15,11 @@ public record Outcome(
         Optional<BigDecimal> repaidAmount,
         Instant recordedAt,
         Map<String, Object> raw)
-        implements Answer {}
+        implements Answer {
+    /** All but the amounts. */
+    @Override
+    public String toString() {
+        return "Outcome[outcome=" + outcome + ", date=" + date + ", isDefault=" + isDefault
+                + ", recordedAt=" + recordedAt + "]";
+    }
+}

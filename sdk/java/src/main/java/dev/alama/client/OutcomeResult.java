@@ -10,4 +10,9 @@ public record OutcomeResult(
         Optional<Boolean> isDefault,
         Optional<String> message,
         Map<String, Object> raw)
-        implements Answer {}
+        implements Answer {
+    /** Whether it was refused, such as {@code unknown_score}: {@code message} says what to do. */
+    public boolean refused() {
+        return message.isPresent();
+    }
+}

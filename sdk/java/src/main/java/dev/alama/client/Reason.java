@@ -10,4 +10,11 @@ public record Reason(
         Optional<Double> contribution,
         String text,
         Map<String, Object> raw)
-        implements Answer {}
+        implements Answer {
+    /** All but the text, which has figures of the applicant. */
+    @Override
+    public String toString() {
+        return "Reason[code=" + code + feature.map(each -> ", feature=" + each).orElse("")
+                + contribution.map(each -> ", contribution=" + each).orElse("") + "]";
+    }
+}

@@ -14,4 +14,11 @@ public record Review(
         String givenDecision,
         boolean overrides,
         Map<String, Object> raw)
-        implements Answer {}
+        implements Answer {
+    /** All but who decided, and the note. */
+    @Override
+    public String toString() {
+        return "Review[requestId=" + requestId + ", decision=" + decision + ", reason=" + reason + ", reviewedAt="
+                + reviewedAt + ", givenDecision=" + givenDecision + ", overrides=" + overrides + "]";
+    }
+}

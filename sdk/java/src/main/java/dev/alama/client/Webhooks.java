@@ -59,8 +59,8 @@ public final class Webhooks {
     }
 
     static Event verify(byte[] body, Function<String, String> header, Instant now, String... secrets) {
-        if (secrets.length == 0) {
-            throw new IllegalArgumentException("a webhook is verified with its secret, and there is none");
+        if (secrets == null || secrets.length == 0) {
+            throw new InvalidArgument("a webhook is verified with its secret, and there is none");
         }
         String id = named(header, "webhook-id");
         String sentAt = named(header, "webhook-timestamp");
@@ -136,14 +136,15 @@ public final class Webhooks {
     }
 
     private static byte[] key(String secret) {
+        InvalidArgument.unlessNull(secret, "the secret of the webhook");
         byte[] key;
         try {
             key = Base64.getDecoder().decode(secret.strip().replaceFirst("^whsec_", ""));
         } catch (IllegalArgumentException error) { // whose words would show some of it
-            throw new IllegalArgumentException("the secret of the webhook is not whsec_ and base64");
+            throw new InvalidArgument("the secret of the webhook is not whsec_ and base64");
         }
         if (key.length == 0) {
-            throw new IllegalArgumentException("the secret of the webhook is empty: anyone could sign");
+            throw new InvalidArgument("the secret of the webhook is empty: anyone could sign");
         }
         return key;
     }

@@ -8,19 +8,27 @@ import java.io.ObjectInputStream;
 import java.io.ObjectOutputStream;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
+import java.lang.reflect.Modifier;
+import java.lang.reflect.ParameterizedType;
+import java.lang.reflect.RecordComponent;
+import java.lang.reflect.Type;
 import java.math.BigDecimal;
 import java.math.BigInteger;
 import java.net.http.HttpClient;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.LocalDate;
 import java.time.ZoneOffset;
 import java.time.ZonedDateTime;
 import java.time.format.DateTimeFormatter;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
 import java.util.Iterator;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -295,6 +303,16 @@ final class ClientTest {
                 fake.outcomes().get(0));
     }
 
+    void anOutcomeThatIsRefusedSaysSo() {
+        OutcomeResult refused = alama.recordOutcome("req_1", OutcomeKind.REPAID, LocalDate.of(2026, 11, 16));
+        same("unknown_score", refused.result());
+        isTrue(refused.refused() && refused.message().isPresent());
+        same(Optional.empty(), refused.isDefault());
+        String id = alama.score(COMPACT).requestId();
+        OutcomeResult kept = alama.recordOutcome(id, OutcomeKind.REPAID, LocalDate.of(2026, 11, 16));
+        isTrue(!kept.refused() && kept.isDefault().isPresent());
+    }
+
     void aScoreOfTheFakeIsTyped() {
         isTrue(alama.health().ok());
         same("already_met", alama.explain(COMPACT).recourse());
@@ -307,6 +325,25 @@ final class ClientTest {
                 Problem.AlreadyReviewed.class,
                 () -> alama.review(id, ReviewDecision.DECLINED, ReviewReason.OTHER, "W. Mutua"));
         same(0L, alama.listScores(new ListOptions().waiting()).count());
+    }
+
+    void anEndpointIsTried() {
+        String id = alama.makeEndpoint("https://loans.example.com/hook").id();
+        isTrue(alama.testEndpoint(id).event().matches("evt_[0-9a-f]{28}"));
+        FakeAlama.Request last = fake.requests().get(1);
+        same("POST /v1/webhook_endpoints/" + id + "/test", last.method() + " " + last.path());
+        same(null, last.body());
+        alama.deleteEndpoint(id);
+        throwsError(Problem.UnknownWebhookEndpoint.class, () -> alama.testEndpoint(id));
+        throwsError(InvalidArgument.class, () -> alama.testEndpoint(null));
+    }
+
+    @SuppressWarnings("deprecation") // the old spelling works, and says the same
+    void theWaysOfAnExplanationAreCounted() {
+        for (ExplainOptions options : List.of(new ExplainOptions().ways(2), new ExplainOptions().limit(2))) {
+            alama.explain(COMPACT, options);
+        }
+        fake.requests().forEach(each -> same(Map.of("ways", "2"), each.query()));
     }
 
     void aScoreThatIsNotThere() {
@@ -322,32 +359,89 @@ final class ClientTest {
     // -------------------------------------------------------------------------------------------- mistakes of callers
 
     void numbersThatAreNoneAreRefusedBeforeTheyAreSent() {
-        for (double wrong : new double[] {Double.NaN, Double.POSITIVE_INFINITY}) {
-            Application application = COMPACT.toBuilder().avgBalance(wrong).build();
-            throwsError(IllegalArgumentException.class, () -> alama.score(application));
+        for (Number wrong : List.of(Double.NaN, Double.POSITIVE_INFINITY, Float.NEGATIVE_INFINITY)) {
+            Application.Builder application = COMPACT.toBuilder().avgBalance(wrong);
+            same(
+                    "avg_balance is NaN or infinite, which JSON cannot say",
+                    throwsError(InvalidArgument.class, application::build).getMessage());
+            throwsError(InvalidArgument.class, () -> Application.of(Map.of("avg_balance", wrong)));
+            throwsError(InvalidArgument.class, () -> Application.of(Map.of("more", List.of(Map.of("deep", wrong)))));
+            NewOutcome outcome =
+                    new NewOutcome("req_1", OutcomeKind.REPAID, LocalDate.of(2026, 11, 16)).repaidAmount(wrong);
+            throwsError(InvalidArgument.class, () -> alama.recordOutcome(outcome));
         }
+        throwsError(InvalidArgument.class, () -> Application.of(Map.of("region", new Object())));
         same(List.of(), fake.requests());
     }
 
     void aKeyThatCannotBeSentIsRefusedAndNotShown() {
-        for (String key : List.of("", " ", "alama_test_1\n", "a\r\nb: c", "alama_test_é")) {
-            var error = throwsError(IllegalArgumentException.class, () -> new Alama("https://scores.example.com", key));
-            isTrue(error.getMessage().startsWith("the API key is empty, or has letters"));
+        for (String key : Arrays.asList(null, "", " ", "alama_test_1\n", "a\r\nb: c", "alama_test_é")) {
+            var error = throwsError(InvalidArgument.class, () -> new Alama("https://scores.example.com", key));
+            isTrue(error.getMessage().startsWith("the API key is missing, or has letters"));
+            throwsError(InvalidArgument.class, () -> fake.builder().key(key));
         }
         ScoreOptions options = new ScoreOptions().idempotencyKey("mkopo-ñ"); // Java would send it as mkopo-?
-        throwsError(IllegalArgumentException.class, () -> alama.score(COMPACT, options));
+        throwsError(InvalidArgument.class, () -> alama.score(COMPACT, options));
     }
 
-    void anAddressWithoutASchemeIsRefused() {
-        for (String address : List.of("scores.example.com", "ftp://scores.example.com", "https://")) {
-            throwsError(IllegalArgumentException.class, () -> Alama.builder(address));
+    void anAddressThatIsNoneIsRefusedAtOnceAndNotShown() {
+        for (String address : Arrays.asList(
+                null, "", "scores.example.com", "scores.example.com:8000", "ftp://scores.example.com", "https://",
+                "https:///v1", "http://my_host", "http://127.0.0.1:70000", "https://scores example.com",
+                "https://me:word@scores.example.com", "https://scores.example.com?key=word",
+                "https://scores.example.com#word")) {
+            var error = throwsError(InvalidArgument.class, () -> Alama.builder(address));
+            String rule = "the address of Alama is https:// or http://, a host, and perhaps a port and a path";
+            same(rule, error.getMessage());
+            same(null, error.getCause());
         }
+        same("Alama[http://[::1]:8000/credit]", Alama.builder("http://[::1]:8000/credit/").build().toString());
+    }
+
+    void whatIsNullIsNamed() {
+        String[] words = {
+            throwsError(InvalidArgument.class, () -> alama.score(null)).getMessage(),
+            throwsError(InvalidArgument.class, () -> alama.score(COMPACT, null)).getMessage(),
+            throwsError(InvalidArgument.class, () -> alama.explain(null)).getMessage(),
+            throwsError(InvalidArgument.class, () -> alama.explain(COMPACT, null)).getMessage(),
+            throwsError(InvalidArgument.class, () -> alama.scoreMany(null)).getMessage(),
+            throwsError(InvalidArgument.class, () -> alama.listScores(null)).getMessage(),
+            throwsError(InvalidArgument.class, () -> alama.getScore(null)).getMessage(),
+            throwsError(InvalidArgument.class, () -> alama.recordOutcome(null)).getMessage(),
+            throwsError(InvalidArgument.class, () -> new NewOutcome("req_1", null, LocalDate.EPOCH)).getMessage(),
+            throwsError(InvalidArgument.class, () -> alama.review("req_1", null, ReviewReason.OTHER, "W. Mutua"))
+                    .getMessage(),
+            throwsError(InvalidArgument.class, () -> Application.of(null)).getMessage(),
+            throwsError(InvalidArgument.class, () -> fake.builder().timeout(null)).getMessage(),
+        };
+        same(
+                List.of(
+                        "the application is null", "the options are null", "the application is null",
+                        "the options are null", "the applications are null", "the options are null", "the id is null",
+                        "the outcome is null", "the outcome is null", "the decision is null", "the fields are null",
+                        "the time-out is null"),
+                List.of(words));
+        same(List.of(), fake.requests());
+    }
+
+    void aRowThatCannotBeSentIsToldInItsPlace() {
+        ManyOptions options = new ManyOptions().keyOf(each -> each.equals(COMPACT) ? "one" : "mkopo-ñ");
+        Application other = COMPACT.toBuilder().counterparties(3).build();
+        List<Scored> rows = alama.scoreMany(List.of(COMPACT, other, COMPACT), options).toList();
+        same(List.of(true, false, true), rows.stream().map(row -> row.score().isPresent()).toList());
+        throwsError(InvalidArgument.class, rows.get(1)::result);
     }
 
     void aClientThatFollowsRedirectsIsRefused() {
         HttpClient http = HttpClient.newBuilder().followRedirects(HttpClient.Redirect.NORMAL).build();
-        throwsError(
-                IllegalArgumentException.class, () -> Alama.builder("https://scores.example.com").http(http));
+        throwsError(InvalidArgument.class, () -> Alama.builder("https://scores.example.com").http(http));
+    }
+
+    void numbersOfTheClientThatAreNoneAreRefused() {
+        throwsError(InvalidArgument.class, () -> fake.builder().retries(-1));
+        throwsError(InvalidArgument.class, () -> fake.builder().timeout(Duration.ZERO));
+        throwsError(InvalidArgument.class, () -> fake.builder().totalTimeout(Duration.ofSeconds(-1)));
+        throwsError(InvalidArgument.class, () -> new ManyOptions().atOnce(0));
     }
 
     void nothingShowsASecretOrAnApplicant() {
@@ -361,6 +455,143 @@ final class ClientTest {
         same("ExplainedValue[feature=region, contribution=1.0]", Reader.read(ExplainedValue.class, value).toString());
         Object change = json("{\"feature\": \"mm_months\", \"from\": 3, \"to\": 9, \"text\": \"3 to 9\"}");
         same("Change[feature=mm_months]", Reader.read(Change.class, change).toString());
+        fake.answer(Map.of("reasons", List.of(Map.of("code", "low_inflow", "text", "KES 1,537 on average"))));
+        String said = alama.score(COMPACT, new ScoreOptions().expand(Expand.REASONS)).toString();
+        isTrue(said.contains("low_inflow") && !said.contains("1,537"));
+    }
+
+    /** What may show of a record: all that has another name, and can hold a text or a figure, must not. */
+    private static final Set<String> SHOWN = Set.of(
+            // of decisions, and how they came about
+            "requestId", "score", "tier", "defaultProbability", "decision", "recommendedLimit", "recommendedTermDays",
+            "recommendedApr", "baseScore", "contribution", "feature", "features", "code", "rule", "rules", "recourse",
+            "language", "target", "model", "policy", "mode", "keyId", "processingMs", "createdAt", "currency", "fee",
+            "expectedLoss", "runningCost", "funding", "margin", "cost", "withinDays", "index",
+            // of what became of them
+            "outcome", "result", "date", "recordedAt", "reviewedAt", "givenDecision", "Review.reason",
+            // of events and endpoints
+            "id", "type", "timestamp", "activatedAt", "card", "firstDay", "lastDay", "scores", "Drift.name", "psi",
+            "limit", "endpointId", "WebhookEndpointDisabledEvent.reason", "event", "url", "kinds", "description",
+            "failingSince", "disabledAt", "disabledReason", "count", "nextAttemptAt",
+            // fixed sentences of the service
+            "Explanation.notice", "OutcomeResult.message", "WebhookTestEvent.message",
+            // of the service, of the fake, of a broken rule, and the words of open sets
+            "status", "version", "Health.reason", "method", "path", "pointer", "FieldError.detail", "word");
+
+    void noTypeShowsWhatItWasNotAllowedTo() throws Exception {
+        List<Class<?>> types = publicTypes();
+        List<String> shown = new ArrayList<>();
+        int planted = 0;
+        for (Class<?> type : types) {
+            if (type.isRecord()) {
+                Plants plants = new Plants();
+                String said = plants.record(type).toString();
+                plants.names.forEach((plant, name) -> {
+                    if (said.contains(plant)) {
+                        shown.add(name + " in " + said);
+                    }
+                });
+                planted += plants.names.size();
+            }
+        }
+        same(List.of(), shown);
+        isTrue(planted >= 60); // so many were looked for
+        // What is no record shows nothing but the name of its class, unless it says how it is shown: these do.
+        List<String> others = types.stream()
+                .filter(type -> !type.isRecord() && !Throwable.class.isAssignableFrom(type))
+                .filter(type -> Arrays.stream(type.getDeclaredMethods()).anyMatch(m -> m.getName().equals("toString")))
+                .map(Class::getSimpleName)
+                .sorted()
+                .toList();
+        same(List.of("Alama", "Application"), others);
+    }
+
+    private static List<Class<?>> publicTypes() throws Exception {
+        Path classes = Path.of(Alama.class.getProtectionDomain().getCodeSource().getLocation().toURI());
+        List<Class<?>> found = new ArrayList<>();
+        try (Stream<Path> files = Files.list(classes.resolve("dev/alama/client"))) {
+            for (Path file : files.sorted().toList()) {
+                String name = file.getFileName().toString();
+                if (name.endsWith(".class") && !name.equals("package-info.class")) {
+                    Class<?> type = Class.forName("dev.alama.client." + name.replaceFirst("\\.class$", ""));
+                    Class<?> outer = type.getEnclosingClass() == null ? type : type.getEnclosingClass();
+                    if (Modifier.isPublic(type.getModifiers() & outer.getModifiers())) {
+                        found.add(type);
+                    }
+                }
+            }
+        }
+        return found;
+    }
+
+    /** Values that are found again wherever they are shown, and what each of them is. */
+    private static final class Plants {
+        final Map<String, String> names = new LinkedHashMap<>();
+        private int count;
+
+        Object record(Class<?> type) throws ReflectiveOperationException {
+            RecordComponent[] parts = type.getRecordComponents();
+            Object[] values = new Object[parts.length];
+            for (int n = 0; n < parts.length; n++) {
+                String own = type.getSimpleName() + "." + parts[n].getName();
+                boolean may = SHOWN.contains(parts[n].getName()) || SHOWN.contains(own);
+                values[n] = value(parts[n].getGenericType(), may ? null : own);
+            }
+            Class<?>[] types = Arrays.stream(parts).map(RecordComponent::getType).toArray(Class<?>[]::new);
+            return type.getDeclaredConstructor(types).newInstance(values);
+        }
+
+        private Object value(Type type, String name) throws ReflectiveOperationException {
+            if (type instanceof ParameterizedType parted) {
+                Type[] inner = parted.getActualTypeArguments();
+                if (parted.getRawType() == Optional.class) {
+                    return Optional.ofNullable(value(inner[0], name));
+                }
+                if (parted.getRawType() == List.class) {
+                    return List.of(value(inner[0], name));
+                }
+                same(Map.class, parted.getRawType());
+                Map<String, Object> members = Map.of("a_name", plant(name));
+                return inner[1] == Object.class ? new Members(members) : members;
+            }
+            Class<?> kind = (Class<?>) type;
+            if (kind.isRecord()) {
+                return record(kind);
+            }
+            int number = 910_000_000 + ++count;
+            if (kind == boolean.class || kind == Boolean.class) {
+                return true;
+            } else if (kind == int.class) {
+                return planted(number, name);
+            } else if (kind == double.class || kind == Double.class) {
+                return planted(number / 1e3, name);
+            } else if (kind == BigDecimal.class) {
+                return planted(BigDecimal.valueOf(number), name);
+            } else if (kind == Instant.class) {
+                return planted(Instant.ofEpochSecond(9L * number), name);
+            } else if (kind == LocalDate.class) {
+                return planted(LocalDate.ofEpochDay(number / 100 + count), name);
+            } else if (kind == byte[].class) {
+                return plant(name).getBytes(StandardCharsets.US_ASCII);
+            } else if (kind == Application.class) {
+                return Application.of(Map.of("region", plant(name)));
+            } else if (kind == AlamaError.class) {
+                return null; // says what the service has said, which never has a value
+            }
+            isTrue(kind == String.class || kind == Object.class); // of another kind this has to make one, too
+            return plant(name);
+        }
+
+        private String plant(String name) {
+            return planted("plant-%d-".formatted(++count), name);
+        }
+
+        private <T> T planted(T value, String name) {
+            if (name != null) {
+                names.put(value.toString(), name);
+            }
+            return value;
+        }
     }
 
     // -------------------------------------------------------------------------------------------- problems
@@ -395,8 +626,8 @@ final class ClientTest {
     }
 
     void theFakeFailsByWhatCanHappenAlone() {
-        throwsError(IllegalArgumentException.class, () -> fake.fail(InvalidSignature.class));
-        throwsError(IllegalArgumentException.class, () -> fake.fail(Problem.class));
+        throwsError(InvalidArgument.class, () -> fake.fail(InvalidSignature.class));
+        throwsError(InvalidArgument.class, () -> fake.fail(Problem.class));
     }
 
     // -------------------------------------------------------------------------------------------- webhooks
@@ -453,10 +684,10 @@ final class ClientTest {
 
     void aSecretThatIsNoneIsAMistakeOfOurs() {
         FakeAlama.Webhook came = fake.webhook("webhook.test", Map.of("endpoint_id", "we_1", "message", "m"));
-        for (String secret : List.of("", "whsec_", "whsec_###")) {
-            throwsError(IllegalArgumentException.class, () -> Webhooks.verify(came.body(), came.headers(), secret));
+        for (String secret : Arrays.asList(null, "", "whsec_", "whsec_###")) {
+            throwsError(InvalidArgument.class, () -> Webhooks.verify(came.body(), came.headers(), secret));
         }
-        throwsError(IllegalArgumentException.class, () -> Webhooks.verify(came.body(), came.headers()));
+        throwsError(InvalidArgument.class, () -> Webhooks.verify(came.body(), came.headers()));
     }
 
     // -------------------------------------------------------------------------------------------- JSON
@@ -491,7 +722,7 @@ final class ClientTest {
         same(values, Json.read(Json.write(values)));
         byte[] numbers = Json.write(List.of((byte) 1, 2.5f, 0.1, 1e10));
         same("[1,2.5,0.1,1.0E+10]", new String(numbers, StandardCharsets.US_ASCII));
-        throwsError(IllegalArgumentException.class, () -> Json.write(List.of(new Object())));
+        throwsError(InvalidArgument.class, () -> Json.write(List.of(new Object())));
     }
 
     private static Object json(String text) {

@@ -26,13 +26,12 @@ final class Driver {
 
     private Driver(Map<String, Object> line) {
         args = Reader.object(line.get("args"));
-        alama = Alama.builder((String) line.get("base_url"))
-                .key((String) line.get("key"))
+        Alama.Builder builder = Alama.builder((String) line.get("base_url"))
                 .timeout(seconds(line.get("timeout_s")))
                 .totalTimeout(seconds(line.get("total_s")))
                 .retries(((Number) line.get("retries")).intValue())
-                .traceparent(() -> text("traceparent"))
-                .build();
+                .traceparent(() -> text("traceparent"));
+        alama = line.get("key") instanceof String key ? builder.key(key).build() : builder.build();
     }
 
     public static void main(String[] arguments) throws IOException {
@@ -90,6 +89,7 @@ final class Driver {
                 alama.deleteEndpoint(text("id"));
                 yield null;
             }
+            case "test_endpoint" -> alama.testEndpoint(text("id"));
             case "verify_webhook" -> verify();
             case "race" -> race();
             default -> throw new IllegalArgumentException(what);
@@ -109,8 +109,8 @@ final class Driver {
                 .target(text("target"))
                 .locked(texts("locked").toArray(String[]::new))
                 .language(language());
-        if (args.get("limit") instanceof Number limit) {
-            options.limit(limit.intValue());
+        if (args.getOrDefault("ways", args.get("limit")) instanceof Number ways) {
+            options.ways(ways.intValue());
         }
         return alama.explain(application(args.get("application")), options);
     }

@@ -19,7 +19,7 @@ final class Shapes {
             Outcome.class, StoredScore.class, ListedScore.class, OutcomeResult.class, ExplainedValue.class,
             Change.class,
             Counterfactual.class, Obstacle.class, Explanation.class, Health.class, WebhookEndpoint.Pending.class,
-            WebhookEndpoint.class, NewWebhookEndpoint.class, Event.Drift.class);
+            WebhookEndpoint.class, NewWebhookEndpoint.class, TestSent.class, Event.Drift.class);
 
     public static void main(String[] arguments) {
         Map<String, Object> answers = new LinkedHashMap<>();
@@ -68,6 +68,7 @@ final class Shapes {
                 shown("OutcomeResult", alama.recordOutcome(id, OutcomeKind.REPAID, LocalDate.of(2026, 11, 16))),
                 shown("WebhookEndpointCreated", alama.makeEndpoint("https://loans.example.com/hook")),
                 shown("WebhookEndpoint", alama.listEndpoints().get(0)),
+                shown("TestSent", alama.testEndpoint(alama.listEndpoints().get(0).id())),
                 shown("Health", alama.health()));
     }
 
