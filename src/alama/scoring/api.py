@@ -6,7 +6,7 @@ Types here are for callers. They change by addition only, whatever happens to th
 from __future__ import annotations
 
 from datetime import date
-from typing import TYPE_CHECKING, Annotated, Final, Literal
+from typing import TYPE_CHECKING, Annotated, Final
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
@@ -218,8 +218,7 @@ class OfferDetail(msgspec.Struct, frozen=True, gc=False):
     ]
     rules: Rules
     apr_definition: Annotated[
-        Literal["simple", "nominal", "effective"],
-        Meta(description="What `recommended_apr` means; docs/policy.md has the definitions."),
+        str, Meta(description="What `recommended_apr` is: `simple`, `nominal` or `effective`.")
     ]
     aprs: Annotated[
         AprDefinitions | None,

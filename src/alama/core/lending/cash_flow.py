@@ -14,6 +14,7 @@ Whatever decides is made of + - x / alone, which every machine does alike.
 from __future__ import annotations
 
 import math
+from decimal import Decimal
 from enum import StrEnum
 from itertools import repeat
 from typing import TYPE_CHECKING, Final
@@ -123,7 +124,9 @@ class Periods:
             return 1.0 + apr / _PERCENT * self._years
         rate = apr / _PERCENT / self._a_year
         if kind is AprKind.EFFECTIVE:
-            rate = math.expm1(math.log1p(apr / _PERCENT) / self._a_year)
+            # As a decimal, which every machine raises to a power alike.
+            yearly = 1 + Decimal(apr) / 100
+            rate = float(yearly ** (Decimal(self.days) / YEAR_DAYS) - 1)
         return self.count / _worth(1.0 / (1.0 + rate), repeat(1.0, self.count))
 
     def payments(self, total: int) -> list[int]:
