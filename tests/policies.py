@@ -7,14 +7,19 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import numpy as np
 
+from alama.core.errors import InvalidPolicy
+from alama.core.lending.cash_flow import AprKind
 from alama.core.lending.policy import (
     SCHEMA,
     Affordability,
     Caps,
     Decision,
+    Fees,
+    Kind,
     OwnRule,
     Policy,
     Pricing,
+    Repayment,
     StandardLoan,
     Sufficiency,
     Tier,
@@ -23,7 +28,7 @@ from alama.core.lending.policy_check import STEPS_MAX, seal
 from alama.core.units import Apr, Money
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from tests.factories import Rng
 
@@ -70,50 +75,79 @@ def random_policy(rng: Rng) -> Policy:
     caps = np.sort(rng.integers(1, min(100_000 // step, STEPS_MAX) + 1, count))[::-1]
     shares = np.sort(rng.random(count))[::-1]
     decisions = np.sort(rng.integers(0, len(DECISIONS), count))
-    terms = np.sort(rng.choice(TERMS_DAYS, rng.integers(1, 5), replace=False)).tolist()
+    repayment = random_repayment(rng)
+    terms = random_terms(rng, repayment)
     funding, margin = rng.uniform(0.1, 20.0, 2).tolist()
-    return seal(
-        Policy(
-            schema=SCHEMA,
-            id="",
-            name="random",
-            version="1",
-            currency="KES",
-            standard_loan=StandardLoan(Money(rng.uniform(100, 20_000)), int(rng.choice(terms))),
-            tiers=tuple(
-                Tier(f"T{n}", int(score), DECISIONS[int(place)], float(share), int(cap) * step)
-                for n, (score, place, share, cap) in enumerate(
-                    zip([*scores, 300], decisions, shares, caps, strict=True)
-                )
-            ),
-            terms_days=tuple(terms),
-            limit_step=step,
-            rules=random_rules(rng),
-            affordability=Affordability(
-                existing_repayments_share=one_of(rng, 0.0, 0.1),
-                outflow_ratio_max=one_of(rng, None, 0.9, 1.3),
-            ),
-            sufficiency=Sufficiency(
-                fields_min=one_of(rng, 0, 5, 9),
-                outside_times=one_of(rng, None, 1.0, 2.0),
-                unlike_share=one_of(rng, None, 0.01),
-            ),
-            pricing=Pricing(
-                loss_given_default=rng.uniform(0.0, 0.95),
-                cost_per_loan=Money(rng.uniform(0.0, 200.0)),
-                cost_share=rng.uniform(0.0, 0.05),
-                funding=Apr(funding),
-                margin=Apr(margin),
-                fee_per_loan=Money(one_of(rng, 0.0, 0.0, 30.0)),
-                fee_share=one_of(rng, 0.0, 0.0, 0.0003),
-            ),
-            caps=Caps(
-                apr_max=Apr(funding + margin + rng.uniform(0.1, 200.0)),
-                below_break_even=DECISIONS[int(rng.integers(1, 3))],
-                charges_max=one_of(rng, None, 0.2, 1.0),
-            ),
-        )
+    policy = Policy(
+        schema=SCHEMA,
+        id="",
+        name="random",
+        version="1",
+        currency="KES",
+        standard_loan=StandardLoan(Money(rng.uniform(100, 20_000)), int(rng.choice(terms))),
+        tiers=tuple(
+            Tier(f"T{n}", int(score), DECISIONS[int(place)], float(share), int(cap) * step)
+            for n, (score, place, share, cap) in enumerate(
+                zip([*scores, 300], decisions, shares, caps, strict=True)
+            )
+        ),
+        terms_days=tuple(terms),
+        limit_step=step,
+        rules=random_rules(rng),
+        affordability=Affordability(
+            existing_repayments_share=one_of(rng, 0.0, 0.1),
+            outflow_ratio_max=one_of(rng, None, 0.9, 1.3),
+        ),
+        sufficiency=Sufficiency(
+            fields_min=one_of(rng, 0, 5, 9),
+            outside_times=one_of(rng, None, 1.0, 2.0),
+            unlike_share=one_of(rng, None, 0.01),
+        ),
+        pricing=Pricing(
+            loss_given_default=rng.uniform(0.0, 0.95),
+            cost_per_loan=Money(rng.uniform(0.0, 200.0)),
+            cost_share=rng.uniform(0.0, 0.05),
+            funding=Apr(funding),
+            margin=Apr(margin),
+            fee_per_loan=Money(one_of(rng, 0.0, 0.0, 30.0)),
+            fee_share=one_of(rng, 0.0, 0.0, 0.0003),
+        ),
+        caps=Caps(
+            apr_max=Apr(funding + margin + rng.uniform(0.1, 200.0)),
+            below_break_even=DECISIONS[int(rng.integers(1, 3))],
+            charges_max=one_of(rng, None, 0.2, 1.0),
+        ),
+        repayment=repayment,
     )
+    try:
+        return seal(policy)
+    except InvalidPolicy:  # a fee that is deducted, and is too much for the cap
+        return with_parts(policy, repayment={"fees": Fees.ADDED})
+
+
+def random_repayment(rng: Rng) -> Repayment | msgspec.UnsetType:
+    """Give a way to repay, or none, as older policies have it."""
+    if rng.random() < 0.2:
+        return msgspec.UNSET
+    return Repayment(
+        kind=one_of(rng, *Kind),
+        every_days=one_of(rng, 7, 14, 30),
+        fees=one_of(rng, *Fees),
+        saving=one_of(rng, 0.0, 0.5, 1.0),
+        payment_share_max=one_of(rng, None, 0.1, 0.8),
+        fee_tax=one_of(rng, 0.0, 0.2),
+        capped_apr=one_of(rng, *AprKind),
+        shown_apr=one_of(rng, *AprKind),
+    )
+
+
+def random_terms(rng: Rng, repayment: Repayment | msgspec.UnsetType) -> list[int]:
+    """Give terms in rising order, each of whole periods."""
+    days: Sequence[int] = TERMS_DAYS
+    if not isinstance(repayment, msgspec.UnsetType) and repayment.kind is Kind.INSTALMENTS:
+        days = [repayment.every_days * count for count in (1, 2, 3, 4, 6)]
+    drawn = rng.choice(days, rng.integers(1, 5), replace=False).tolist()
+    return sorted({int(days[2]), *drawn})
 
 
 def one_of(rng: Rng, *choices: Any) -> Any:

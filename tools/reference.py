@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 FOLDER: Final = Path(__file__).parents[1] / "docs" / "generated"
 FIGURES: Final = (
-    *("apr_max", "charges_max", "inflow_share_max", "retention_days", "notice_days"),
-    "forbidden_fields",
+    *("apr_max", "capped_apr", "shown_apr", "fee_tax", "charges_max", "inflow_share_max"),
+    *("retention_days", "notice_days", "forbidden_fields"),
 )
 
 _WRITTEN: Final = "Written by `python -m tools.reference` from the code; change it there."
@@ -70,6 +70,8 @@ def shown(value: object) -> str:
     match value:
         case tuple():
             return ", ".join(f"`{name}`" for name in value)
+        case str():
+            return f"`{value}`"
         case int():
             return f"{value:,}"
         case float():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -18,14 +19,19 @@ from alama.core.assess import Assessment, assess, explain_score
 from alama.core.catalogue import Direction
 from alama.core.expressions.expression import Expression, parse
 from alama.core.lending import draft, policy_text
+from alama.core.lending.cash_flow import AprKind, Payment, Schedule
 from alama.core.lending.draft import default_policy
 from alama.core.lending.loan import AMOUNT, TERM
+from alama.core.lending.offer import lay_out
 from alama.core.lending.policy import (
     HOLDS,
     SEVERITY,
+    UNSAID,
     Decision,
+    Kind,
     OwnRule,
     Policy,
+    Repayment,
     Rule,
     Sufficiency,
     Tier,
@@ -166,7 +172,7 @@ def decision_on(
         and objects(case, rule, amount, days)
     ]
     probability = calibration.shown_probability(points_of(case, amount, days))
-    tariff = Tariff(policy.pricing, policy.caps, days)
+    tariff = Tariff.of(policy, days)
     loses = tier.decision is not Decision.DECLINED and amount < tariff.amount_min(probability)
     if loses:
         against.append(policy.caps.below_break_even)
@@ -194,8 +200,9 @@ def is_repayable(case: Case, tier: Tier, amount: int, days: int) -> bool:
     points = points_of(case, amount, days)
     probability = calibration.shown_probability(points)
     own = min(tier, tier_of(policy, points), key=lambda t: t.score_min)
-    tariff = Tariff(policy.pricing, policy.caps, days)
-    room = own.inflow_share * (case.value("avg_inflow") or 0.0) - existing(case)
+    tariff = Tariff.of(policy, days)
+    inflow = case.value("avg_inflow") or 0.0
+    room = tariff.room(own.inflow_share * inflow - existing(case), inflow)
     refused = own.decision is Decision.DECLINED and own != tier
     fits = amount <= own.limit_max and tariff.due_monthly(probability, amount) <= room
     return fits and not refused
@@ -276,9 +283,7 @@ def test_limit_term_and_price_are_what_the_policy_offers(case: Case) -> None:
     assert said.offer.limit % policy.limit_step == 0
     assert 0 <= said.offer.limit <= tier.limit_max
     assert said.offer.term_days in policy.terms_days
-    assert 0.0 < said.offer.apr <= policy.caps.apr_max
-    charges = said.offer.apr / 100 * said.offer.term_days / 365
-    assert charges <= (policy.caps.charges_max or charges)
+    assert said.offer.apr > 0.0
     assert sum(msgspec.structs.astuple(said.offer.price)) == pytest.approx(said.offer.apr, abs=0.01)
     assert (said.offer.limit == 0) == (said.decision is Decision.DECLINED)
     assert (said.rules == ()) == (said.decision is Decision.APPROVED)
@@ -287,13 +292,58 @@ def test_limit_term_and_price_are_what_the_policy_offers(case: Case) -> None:
 @given(CASES)
 @tries(100)
 def test_what_falls_due_fits_what_the_tier_leaves_of_the_inflow(case: Case) -> None:
+    said, repayment = case.assess(), repayment_of(case)
+    if not said.offer.limit:
+        return
+    inflow = case.value("avg_inflow") or 0.0
+    room = lending_tier(case, said).inflow_share * inflow - existing(case)
+    months = max(said.offer.term_days / 30, 1.0)
+    if repayment.kind is Kind.INSTALMENTS:
+        room *= repayment.every_days / 30
+    else:
+        room *= 1.0 + repayment.saving * (months - 1.0)
+    for payment in lay_out(case.policy, said.offer).payments:
+        assert payment.amount <= room * (1.0 + 1e-9)
+        assert payment.amount <= (repayment.payment_share_max or math.inf) * inflow * (1.0 + 1e-9)
+
+
+@given(CASES)
+@tries(100)
+def test_no_offer_costs_more_than_a_cap_by_the_definition_of_that_cap(case: Case) -> None:
+    said, caps = case.assess(), case.policy.policy.caps
+    if not said.offer.limit:
+        return
+    loan, days = lay_out(case.policy, said.offer), repayment_of(case).every_days
+    charges = loan.total - loan.received
+    assert charges <= (caps.charges_max or math.inf) * loan.amount * (1.0 + 1e-9)
+    if len(loan.payments) == 1:
+        days = said.offer.term_days
+    match repayment_of(case).capped_apr:
+        case AprKind.SIMPLE:
+            rate = charges / loan.amount / said.offer.term_days * 365
+        case AprKind.NOMINAL:
+            rate = rate_of_period(loan) * 365 / days
+        case AprKind.EFFECTIVE:
+            rate = (1.0 + rate_of_period(loan)) ** (365 / days) - 1.0
+    assert 100.0 * rate <= caps.apr_max * (1.0 + 1e-9)
+
+
+@given(CASES)
+@tries(100)
+def test_every_sum_of_a_loan_agrees_to_the_smallest_unit(case: Case) -> None:
     said = case.assess()
-    tier = lending_tier(case, said)
-    room = tier.inflow_share * (case.value("avg_inflow") or 0.0)
-    room -= existing(case)
-    days = said.offer.term_days
-    due = said.offer.limit * (1.0 + said.offer.apr / 100.0 * days / 365) * 30 / max(days, 30)
-    assert due == 0.0 or due <= room * (1.0 + 1e-12)
+    if not said.offer.limit:
+        return
+    loan = lay_out(case.policy, said.offer)
+    columns = zip(*(map(cents, msgspec.structs.astuple(p)[1:]) for p in loan.payments), strict=True)
+    paid, principal, interest, fee = map(sum, columns)
+    assert paid == principal + interest + fee == cents(loan.total)
+    assert interest == cents(loan.interest)
+    assert paid == cents(loan.received) + cents(loan.fee) + cents(loan.interest)
+    assert principal == cents(loan.amount) == 100 * said.offer.limit
+    assert fee in {0, cents(loan.fee)}
+    assert all(p.amount == p.principal + p.interest + p.fee for p in map(in_cents, loan.payments))
+    assert all(min(msgspec.structs.astuple(p)) >= 0 for p in loan.payments)
 
 
 @given(CASES)
@@ -328,7 +378,7 @@ def test_the_offer_is_the_one_that_trying_every_loan_finds(case: Case) -> None:
     if limit:
         points = points_of(case, amount, days)
         assert said.offer.default_probability == calibration.shown_probability(points)
-        tariff = Tariff(case.policy.policy.pricing, case.policy.policy.caps, days)
+        tariff = Tariff.of(case.policy.policy, days)
         assert said.offer.apr == tariff.apr(said.offer.default_probability, amount)
 
 
@@ -377,7 +427,8 @@ def test_at_a_fixed_term_a_better_value_never_lowers_the_limit(
 ) -> None:
     worse, better = drawn_pair(with_one_term(without_referred_loans(case), data), data)
     assert better.offer.limit >= worse.offer.limit
-    if better.offer.limit == worse.offer.limit:
+    # Where there is no offer, the price is of the loan that would have applied: another one.
+    if better.offer.limit == worse.offer.limit > 0:
         assert better.offer.apr <= worse.offer.apr
 
 
@@ -398,6 +449,32 @@ def test_a_better_value_never_raises_the_price_of_the_same_loan(
 
 
 # ----------------------------------------------------------------------------------- helpers
+
+
+def repayment_of(case: Case) -> Repayment:
+    said = case.policy.policy.repayment
+    return UNSAID if isinstance(said, msgspec.UnsetType) else said
+
+
+def cents(money: float) -> int:
+    whole = round(100 * money)
+    assert money == whole / 100, "not a whole number of the smallest unit"
+    return whole
+
+
+def in_cents(payment: Payment) -> Payment:
+    day, *parts = msgspec.structs.astuple(payment)
+    return Payment(day, *map(cents, parts))  # type: ignore[arg-type]
+
+
+def rate_of_period(loan: Schedule) -> float:
+    """Find the internal rate by halving, which has nothing in common with Newton's steps."""
+    low, high = -0.5, 1e6
+    for _ in range(200):
+        middle = (low + high) / 2
+        worth = sum(p.amount / (1 + middle) ** n for n, p in enumerate(loan.payments, start=1))
+        low, high = (middle, high) if worth > loan.received else (low, middle)
+    return low
 
 
 def lending_tier(case: Case, said: Assessment) -> Tier:

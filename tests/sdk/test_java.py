@@ -31,6 +31,9 @@ SCHEMA_OF = {
     "ShapValue": "ShapValue",
     "Reason": "Reason",
     "PriceParts": "PriceParts",
+    "Aprs": "AprDefinitions",
+    "Payment": "ScheduledPayment",
+    "Schedule": "ScheduleDetail",
     "Offer": "OfferDetail",
     "Score": "ScoreReply",
     "Review": "ScoreReview",
@@ -123,7 +126,7 @@ def test_the_fake_answers_in_the_shapes_of_the_document(shapes: Any) -> None:
         assert set(names) <= set(SCHEMAS[schema]["properties"]), schema
     usual, expanded = (set(names) for _, names in shapes["fake"][:2])
     assert usual == set(SCHEMAS["ScoreReply"]["required"])
-    assert expanded - usual == {"offer", "reasons"}
+    assert expanded - usual == {"offer", "reasons", "schedule"}
 
 
 def test_the_version_is_the_same_everywhere(shapes: Any) -> None:

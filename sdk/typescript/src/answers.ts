@@ -4,7 +4,7 @@
 import type { EventType } from "./webhooks.js";
 
 export type Language = "en" | "sw" | "fr";
-export type Expand = "base_score" | "reasons" | "model" | "policy" | "offer";
+export type Expand = "base_score" | "reasons" | "model" | "policy" | "offer" | "schedule";
 
 /** One of the words that are known today; expect more. */
 export type Open<Word extends string> = Word | (string & Record<never, never>);
@@ -105,6 +105,14 @@ export interface PriceParts {
   readonly running_cost: number;
   readonly funding: number;
   readonly margin: number;
+  readonly tax?: number;
+}
+
+/** The price by each definition, in percent a year. */
+export interface Aprs {
+  readonly simple: number;
+  readonly nominal: number;
+  readonly effective: number;
 }
 
 /** How the recommended loan came about. */
@@ -115,6 +123,29 @@ export interface Offer {
   readonly fee: number;
   readonly expected_loss: number;
   readonly rules: readonly string[];
+  readonly apr_definition: string;
+  readonly aprs: Aprs | null;
+}
+
+/** One payment of a loan. */
+export interface Payment {
+  readonly due_in_days: number;
+  readonly amount: number;
+  readonly principal: number;
+  readonly interest: number;
+  readonly fee: number;
+}
+
+/** The payments of a loan of the recommended limit; every sum agrees to the smallest unit. */
+export interface Schedule {
+  readonly currency: string;
+  readonly amount: number;
+  readonly received: number;
+  readonly fee: number;
+  readonly tax: number;
+  readonly interest: number;
+  readonly total: number;
+  readonly payments: readonly Payment[];
 }
 
 /** A score and what follows from it. */
@@ -139,6 +170,7 @@ export interface Score extends Decision {
   readonly model?: string;
   readonly policy?: string;
   readonly offer?: Offer;
+  readonly schedule?: Schedule | null;
 }
 
 /** What an officer decided. */

@@ -62,7 +62,10 @@ export const PriceParts: Shape<answers.PriceParts> = {
   running_cost: number,
   funding: number,
   margin: number,
+  tax: optional(number),
 };
+
+export const Aprs: Shape<answers.Aprs> = { simple: number, nominal: number, effective: number };
 
 export const Offer: Shape<answers.Offer> = {
   currency: text,
@@ -71,6 +74,27 @@ export const Offer: Shape<answers.Offer> = {
   fee: number,
   expected_loss: number,
   rules: list(text),
+  apr_definition: text,
+  aprs: nullable(object(Aprs)),
+};
+
+export const Payment: Shape<answers.Payment> = {
+  due_in_days: number,
+  amount: number,
+  principal: number,
+  interest: number,
+  fee: number,
+};
+
+export const Schedule: Shape<answers.Schedule> = {
+  currency: text,
+  amount: number,
+  received: number,
+  fee: number,
+  tax: number,
+  interest: number,
+  total: number,
+  payments: list(object(Payment)),
 };
 
 const Decision: Shape<answers.Decision> = {
@@ -93,6 +117,7 @@ export const Score: Shape<answers.Score> = {
   model: optional(text),
   policy: optional(text),
   offer: optional(object(Offer)),
+  schedule: optional(nullable(object(Schedule))),
 };
 
 export const Review: Shape<answers.Review> = {

@@ -52,6 +52,8 @@ const OFFER = {
   fee: 0,
   expected_loss: 250,
   rules: [],
+  apr_definition: "simple",
+  aprs: { simple: 36.5, nominal: 36.5, effective: 42.57 },
 };
 const NOBODY = `req_${"0".repeat(28)}`;
 

@@ -9,6 +9,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from msgspec import UnsetType
 from rich.text import Text
 
 from alama.batch.listing import number
@@ -17,7 +18,16 @@ from alama.core.application import visible, visible_lines
 from alama.core.errors import InvalidPolicy, PolicyFault, UnknownCurrency
 from alama.core.lending import policy_check, policy_text
 from alama.core.lending.draft import draft, draft_text
-from alama.core.lending.policy import Caps, Daily, Decision, OwnRule, Policy, Sufficiency, Tier
+from alama.core.lending.policy import (
+    Daily,
+    Decision,
+    Kind,
+    OwnRule,
+    Policy,
+    Repayment,
+    Sufficiency,
+    Tier,
+)
 from alama.core.lending.policy_check import Unsteady, doubts_about
 from alama.core.lending.ready_policy import ReadyPolicy
 from alama.core.model import Model, ReadyModel
@@ -427,7 +437,8 @@ def summary(ready: ReadyPolicy) -> Table:
     rows = [
         ("jurisdiction", policy.jurisdiction),
         ("terms", _terms(ready)),
-        ("price at most", _caps(policy.caps)),
+        ("repayment", _repayment(policy.repayment)),
+        ("price at most", _caps(policy)),
         ("in a day", _daily(policy.currency, policy.daily)),
         ("to a person", _referrals(policy)),
     ]
@@ -463,8 +474,23 @@ def _listed(numbers: Sequence[int]) -> str:
     return ", ".join(map(str, numbers))
 
 
-def _caps(caps: Caps) -> str:
+def _repayment(said: Repayment | UnsetType) -> str:
+    if isinstance(said, UnsetType):
+        return "at once on the last day; [repayment] is not there"
+    if said.kind is Kind.BULLET:
+        how = f"at once on the last day, {number(100 * said.saving)} % of earlier room saved for it"
+    else:
+        how = f"in equal payments every {said.every_days} days"
+    if said.payment_share_max is not None:
+        how += f"; no payment above {number(100 * said.payment_share_max)} % of a month's inflow"
+    return how
+
+
+def _caps(policy: Policy) -> str:
+    caps, repayment = policy.caps, policy.repayment
     said = f"{number(caps.apr_max)} % a year"
+    if not isinstance(repayment, UnsetType):
+        said += f", {repayment.capped_apr}"
     if caps.charges_max is not None:
         said += f"; interest and fees together {number(100 * caps.charges_max)} % of the amount"
     return said
@@ -562,7 +588,7 @@ def _price(tariff: Tariff, probability: Probability, amount: float) -> Text:
     apr = tariff.apr(probability, amount)
     if amount < tariff.amount_min(probability):
         return Text(f"{apr:.1f}{_LOSES}", style="red")
-    return Text(f"{apr:.1f}{_AT_CAP}" if apr >= tariff.apr_max else f"{apr:.1f} ")
+    return Text(f"{apr:.1f}{_AT_CAP}" if tariff.is_capped(probability, amount) else f"{apr:.1f} ")
 
 
 # ------------------------------------------------------------------------ the certificate

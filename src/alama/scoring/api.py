@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
+from msgspec.structs import astuple
 
 from alama.core.application import CONTROLS, looks_personal, may_be_word
 from alama.core.calibration import SCORE_MAX, SCORE_MIN, TO_WHOLE
 from alama.core.catalogue import WORD_LENGTH_MAX
 from alama.core.errors import InvalidApplication, MalformedDocument
+from alama.core.lending.offer import lay_out
 from alama.core.product import PRODUCT
 from alama.core.reasons import tell
 from alama.core.recourse.answer import COUNT_DEFAULT, COUNT_MAX
@@ -37,6 +39,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from alama.core.assess import Assessment
+    from alama.core.lending.offer import Offer
+    from alama.core.lending.ready_policy import ReadyPolicy
     from alama.core.reasons.dictionary import Language
     from alama.scoring.admission import Admission
     from alama.scoring.scoring import Given, Once, Render, Scoring
@@ -150,6 +154,48 @@ class PriceParts(msgspec.Struct, frozen=True, gc=False):
     running_cost: Annotated[float, Meta(description="What it costs to run the loan.")]
     funding: Annotated[float, Meta(description="What the money costs the lender.")]
     margin: Annotated[float, Meta(description="What the lender means to earn.")]
+    tax: Annotated[float, Meta(description="What the state takes of a fee.")] = 0.0
+
+
+class AprDefinitions(msgspec.Struct, frozen=True, gc=False):
+    """The price of the loan as offered by three definitions, in percent a year."""
+
+    simple: Annotated[
+        float, Meta(description="What is paid beyond what was received, a year, over the amount.")
+    ]
+    nominal: Annotated[
+        float, Meta(description="The internal rate of a period times the periods of a year.")
+    ]
+    effective: Annotated[
+        float, Meta(description="The internal rate of a period compounded over a year.")
+    ]
+
+
+class ScheduledPayment(msgspec.Struct, frozen=True, gc=False):
+    """One payment of a loan."""
+
+    due_in_days: Annotated[int, Meta(ge=1, description="From the day the loan begins.")]
+    amount: Annotated[float, Meta(ge=0, description="What is to be paid on that day.")]
+    principal: Annotated[float, Meta(ge=0, description="What of it repays the loan.")]
+    interest: Annotated[float, Meta(ge=0, description="What of it is interest.")]
+    fee: Annotated[float, Meta(ge=0, description="What of it is a fee that was added.")]
+
+
+class ScheduleDetail(msgspec.Struct, frozen=True, gc=False):
+    """The payments of a loan of the recommended limit; every sum agrees to the smallest unit."""
+
+    currency: Annotated[str, Meta(description="ISO 4217.")]
+    amount: Annotated[float, Meta(ge=0, description="What is lent: the recommended limit.")]
+    received: Annotated[
+        float, Meta(ge=0, description="What reaches the borrower: less by a fee that is deducted.")
+    ]
+    fee: Annotated[float, Meta(ge=0, description="The fee, its tax included.")]
+    tax: Annotated[float, Meta(ge=0, description="What of the fee is the state's.")]
+    interest: Annotated[float, Meta(ge=0, description="All interest together.")]
+    total: Annotated[
+        float, Meta(ge=0, description="All payments together: received, fee and interest.")
+    ]
+    payments: list[ScheduledPayment]
 
 
 class OfferDetail(msgspec.Struct, frozen=True, gc=False):
@@ -171,6 +217,13 @@ class OfferDetail(msgspec.Struct, frozen=True, gc=False):
         float, Meta(ge=0, description="What the loan is expected to lose, in money.")
     ]
     rules: Rules
+    apr_definition: Annotated[
+        str, Meta(description="What `recommended_apr` is: `simple`, `nominal` or `effective`.")
+    ]
+    aprs: Annotated[
+        AprDefinitions | None,
+        Meta(description="By each definition; null where the policy says nothing of repayment."),
+    ]
 
 
 class Concluded(msgspec.Struct, frozen=True):
@@ -211,6 +264,10 @@ class ScoreReply(Scored, frozen=True):
     ] = UNSET
     offer: Annotated[
         OfferDetail | UnsetType, Meta(description="With `expand`: how the offer was priced.")
+    ] = UNSET
+    schedule: Annotated[
+        ScheduleDetail | UnsetType | None,
+        Meta(description="With `expand`: the payments; null where nothing is offered."),
     ] = UNSET
     reasons: Annotated[
         list[Reason] | UnsetType,
@@ -303,10 +360,34 @@ def offer_detail(said: Assessment) -> OfferDetail:
     return OfferDetail(
         currency=offer.currency,
         default_probability=offer.default_probability,
-        price=PriceParts(price.expected_loss, price.running_cost, price.funding, price.margin),
+        price=PriceParts(
+            price.expected_loss, price.running_cost, price.funding, price.margin, price.tax
+        ),
         fee=plain(offer.fee),
         expected_loss=plain(offer.expected_loss),
         rules=list(said.rules),
+        apr_definition=offer.apr_kind.value,
+        aprs=None if offer.aprs is None else AprDefinitions(*astuple(offer.aprs)),
+    )
+
+
+def schedule_detail(policy: ReadyPolicy, offer: Offer) -> ScheduleDetail | None:
+    """Lay out the payments of what is offered; None where nothing is."""
+    if not offer.limit:
+        return None
+    said = lay_out(policy, offer)
+    return ScheduleDetail(
+        currency=offer.currency,
+        amount=plain(said.amount),
+        received=plain(said.received),
+        fee=plain(said.fee),
+        tax=plain(said.tax),
+        interest=plain(said.interest),
+        total=plain(said.total),
+        payments=[
+            ScheduledPayment(one.day, *(plain(part) for part in astuple(one)[1:]))
+            for one in said.payments
+        ],
     )
 
 
@@ -315,6 +396,7 @@ EXPANSIONS: Final[dict[str, Callable[[Given, Language], object]]] = {
     "model": lambda given, _: given.active.model.model.id,
     "policy": lambda given, _: given.active.policy.id,
     "offer": lambda given, _: offer_detail(given.assessment),
+    "schedule": lambda given, _: schedule_detail(given.active.policy, given.assessment.offer),
     "reasons": _reasons,
 }
 """What `expand` may add, by name."""

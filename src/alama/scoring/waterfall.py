@@ -141,6 +141,8 @@ def _decision(said: Assessment, beside: Beside) -> list[Text]:
         f"{offer.apr:.2f}% = expected loss {price.expected_loss:.2f} + running cost "
         f"{price.running_cost:.2f} + funding {price.funding:.2f} + margin {price.margin:.2f}"
     )
+    if price.tax:
+        parts += f" + tax {price.tax:.2f}"
     return [Text(), answer, *([Text(parts, "dim")] if beside.priced else ()), *objections]
 
 

@@ -62,7 +62,8 @@ def with_booking(*known: Booking) -> ReadyModel:
 
 def policy_on(model: ReadyModel, unlike_share: float | None = 0.001) -> ReadyPolicy:
     asked = {"unlike_share": unlike_share}
-    return ReadyPolicy(with_parts(default_policy("KES"), sufficiency=asked), model)
+    drafted = with_parts(default_policy("KES"), sufficiency=asked, caps={"apr_max": 100.0})
+    return ReadyPolicy(drafted, model)
 
 
 # ------------------------------------------------------------------------ the decision

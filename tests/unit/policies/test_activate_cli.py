@@ -145,7 +145,10 @@ def test_a_live_book_without_a_model_is_not_said_to_be_answered(
         (["ours.toml", "--by", ""], "1 to 200 characters, all on one line"),
         (["ours.toml", "--note", "a\nb"], "1 to 200 characters, all on one line"),
         (["ours.toml", "--mode", "live"], 'hint: add --by "W. Mutua"; the history keeps it'),
-        (["00"], "00 is too short to name a policy\n  hint: give the first 4 digits"),
+        (
+            [default_policy("KES").id[7:9]],
+            "is too short to name a policy\n  hint: give the first 4 digits",
+        ),
         (["0a1b2c3d"], "no policy 0a1b2c3d ever answered here"),
         (["ours"], "no policy ours ever answered here"),
         (["x" * 5_000], "ever answered here"),

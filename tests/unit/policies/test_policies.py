@@ -177,7 +177,7 @@ def test_digits_that_two_policies_begin_with_are_not_enough(registry: Registry) 
 
 
 def test_a_policy_comes_back_only_if_it_fits_the_model_of_today(registry: Registry) -> None:
-    old = activate(registry, named("ours", terms_days=(14, 30)))
+    old = activate(registry, named("ours", terms_days=(30,)))
     outcome = msgspec.structs.replace(MODEL.outcome, shortest_term_days=60)
     model = models.seal(msgspec.structs.replace(MODEL, outcome=outcome))
     registry.keep_model(model.id, document.encode(model), NOON_US)

@@ -1,12 +1,15 @@
 """The page of the policy says what the policy does, to the last figure."""
 
 import json
+import math
 import re
 import shlex
 import textwrap
+import tomllib
 from itertools import pairwise
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from alama.app import cli as app_cli
@@ -15,8 +18,10 @@ from alama.core.application import read
 from alama.core.assess import Assessment, assess
 from alama.core.expressions import expression
 from alama.core.lending import policy_check, policy_text
+from alama.core.lending.cash_flow import AprKind
 from alama.core.lending.draft import default_policy, default_text
-from alama.core.lending.policy import Decision, Policy, Rule
+from alama.core.lending.offer import lay_out
+from alama.core.lending.policy import UNSAID, Decision, Fees, Kind, Policy, Repayment, Rule
 from alama.core.lending.pricing import Tariff
 from alama.core.lending.ready_policy import ReadyPolicy
 from alama.core.model import ReadyModel
@@ -47,7 +52,7 @@ def assessed(**changed: float) -> Assessment:
 
 def interest(said: Assessment) -> float:
     """What the loan costs on top of its amount."""
-    return said.offer.limit * said.offer.apr / 100 * said.offer.term_days / 365
+    return lay_out(ReadyPolicy(POLICY, READY), said.offer).interest
 
 
 # ------------------------------------------------------------------------------ the policy
@@ -82,9 +87,31 @@ def test_the_parts_of_the_price_are_those_of_the_policy() -> None:
     assert f"default probability x {pricing.loss_given_default:.0%}".replace("%", " %") in PAGE
     assert f"{pricing.cost_share:.0%}".replace("%", " %") + " of the amount" in PAGE
     assert f"and KES {pricing.cost_per_loan:.0f} a loan" in PAGE
-    assert f"| `funding` | {pricing.funding:.0f} % a year |" in PAGE
-    assert f"| `margin` | {pricing.margin:.0f} % a year |" in PAGE
-    assert f"It is at most {POLICY.caps.apr_max:.0f} %." in PROSE
+    assert f"| `funding` | {pricing.funding:.0f} % a year on what is owed |" in PAGE
+    assert f"| `margin` | {pricing.margin:.0f} % a year on what is owed |" in PAGE
+    assert f"The rate by `capped_apr` is at most {POLICY.caps.apr_max:.0f} %" in PROSE
+
+
+def test_the_repayment_on_the_page_is_that_of_the_policy() -> None:
+    start = PAGE.index("    [repayment]")
+    shown = tomllib.loads(textwrap.dedent(PAGE[start : PAGE.index("\nOne loan has one cash flow")]))
+    assert shown["repayment"] == msgspec.to_builtins(POLICY.repayment)
+
+
+def test_what_a_policy_without_a_repayment_means_is_what_the_page_says() -> None:
+    assert (UNSAID.kind, UNSAID.saving) == (Kind.BULLET, 1.0)
+    assert UNSAID.capped_apr is UNSAID.shown_apr is AprKind.SIMPLE
+    assert 'priced as a bullet and judged with `saving = 1`, its rates `"simple"`' in PROSE
+    silent = Repayment()
+    assert (silent.kind, silent.fees, silent.saving) == (Kind.BULLET, Fees.ADDED, 0.5)
+    assert (silent.payment_share_max, silent.fee_tax) == (None, 0.0)
+    assert silent.capped_apr is silent.shown_apr is AprKind.NOMINAL
+
+
+def test_every_definition_of_a_rate_has_its_meaning() -> None:
+    assert re.findall(r"^\| `([a-z]+)` \| (?:what is paid|the internal)", PAGE, re.MULTILINE) == [
+        *AprKind
+    ]
 
 
 # ------------------------------------------------------------------------------- the rules
@@ -233,8 +260,10 @@ def test_the_example_is_answered_as_the_page_says() -> None:
     assert f"the limit is {offer.limit:,}, the term {offer.term_days} days." in PROSE
     assert (
         f"expected loss {price.expected_loss}, running cost {price.running_cost}, "
-        f"funding {price.funding:.0f}, margin {price.margin:.0f}." in PROSE
+        f"funding {price.funding}, margin {price.margin}." in PROSE
     )
+    assert offer.aprs is not None
+    assert f"{offer.aprs.simple} % simple and {offer.aprs.effective} % effective." in PROSE
 
 
 def test_what_the_example_can_repay_is_what_the_page_says() -> None:
@@ -244,8 +273,8 @@ def test_what_the_example_can_repay_is_what_the_page_says() -> None:
     room = shares * example()["monthly_inflow"]
     standard = POLICY.standard_loan
     chance = said.default_probability
-    asked = Tariff(POLICY.pricing, POLICY.caps, standard.term_days)
-    given = Tariff(POLICY.pricing, POLICY.caps, said.offer.term_days)
+    asked = Tariff.of(POLICY, standard.term_days)
+    given = Tariff.of(POLICY, said.offer.term_days)
     assert asked.due_monthly(chance, standard.amount) > room
     assert f"KES {room:,.0f} per 30 days" in PROSE
     more = said.offer.limit + POLICY.limit_step
@@ -258,16 +287,21 @@ def test_the_price_of_the_example_is_worked_out_as_the_page_says() -> None:
     said = assessed()
     pricing, limit = POLICY.pricing, said.offer.limit
     years = said.offer.term_days / 365
-    lost = said.default_probability * pricing.loss_given_default
-    spent = limit * (1 + (pricing.funding + pricing.margin) / 100 * years + pricing.cost_share)
-    spent += pricing.cost_per_loan
+    lost = said.default_probability * pricing.loss_given_default * 0.75
+    rate = (pricing.funding + pricing.margin) / 100
+    spent = limit * (1 + rate * 0.75 * years + pricing.cost_share) + pricing.cost_per_loan
     due = spent / (1 - lost)
-    assert f"{said.offer.term_days} / 365 = {years:.6f} years" in PROSE
-    assert f"{said.default_probability} x 60 % = {100 * lost:.5f} % is expected" in PROSE
-    assert f"on average is {limit:,} x (1 + 24 % x {years:.6f} + 1 %) + 20 = " in PROSE
-    assert f"= KES {spent:,.2f}. So KES {due:,.2f} must be due" in PROSE
-    assert f"which is {limit:,} and {said.offer.apr} % a year." in PROSE
-    assert said.offer.apr == pytest.approx(100 * (due / limit - 1) / years, abs=0.01)
+    assert f"{said.offer.term_days} / 365 = {years:.6f} years, with 2 payments, so 75 %" in PROSE
+    assert f"{said.default_probability} x 60 % x 75 % = {100 * lost:.5f} % is expected" in PROSE
+    assert f"on average is {limit:,} x (1 + 24 % x 75 % x {years:.6f} + 1 %) + 20 = " in PROSE
+    assert f"= KES {spent:,.2f}. So KES {math.floor(100 * due) / 100:,.2f} must be due" in PROSE
+    first, last = lay_out(ReadyPolicy(POLICY, READY), said.offer).payments
+    assert first.amount == last.amount
+    assert f"two payments of KES {first.amount:,.2f}." in PROSE
+    # x^2 limit = x payment + payment, solved for the growth x of a period.
+    growth = (first.amount + math.sqrt(first.amount**2 + 4 * limit * first.amount)) / (2 * limit)
+    assert f"internal rate is {100 * (growth - 1):.2f} % a period, {said.offer.apr} % a" in PROSE
+    assert said.offer.apr == pytest.approx(100 * (growth - 1) * 365 / 30, abs=0.01)
 
 
 def test_a_better_applicant_gets_a_shorter_term_at_a_higher_rate_as_the_page_says() -> None:
@@ -294,7 +328,6 @@ def test_a_declined_reply_has_a_term_and_a_price_that_are_no_offer() -> None:
 
 
 def test_the_cap_can_leave_a_negative_margin_as_the_page_says() -> None:
-    tariff = Tariff(POLICY.pricing, POLICY.caps, POLICY.terms_days[0])
-    apr = tariff.apr(Probability(0.5), POLICY.limit_step)
-    assert apr == POLICY.caps.apr_max
-    assert tariff.price(Probability(0.5), POLICY.limit_step, apr).margin < 0.0
+    tariff = Tariff.of(POLICY, POLICY.terms_days[0])
+    assert tariff.is_capped(Probability(0.5), POLICY.limit_step)
+    assert tariff.quote(Probability(0.5), POLICY.limit_step).price.margin < 0.0

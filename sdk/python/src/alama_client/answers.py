@@ -13,7 +13,7 @@ from types import UnionType
 from typing import Any, Literal, TypedDict, TypeVar, cast, get_args, get_origin, get_type_hints
 
 Language = Literal["en", "sw", "fr"]
-Expand = Literal["base_score", "reasons", "model", "policy", "offer"]
+Expand = Literal["base_score", "reasons", "model", "policy", "offer", "schedule"]
 ReviewDecision = Literal["APPROVED", "DECLINED"]
 ReviewReason = Literal[
     "income_verified",
@@ -94,6 +94,16 @@ class PriceParts(Answer):
     running_cost: float
     funding: float
     margin: float
+    tax: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Aprs(Answer):
+    """The price by each definition, in percent a year."""
+
+    simple: float
+    nominal: float
+    effective: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,6 +116,33 @@ class Offer(Answer):
     fee: float
     expected_loss: float
     rules: tuple[str, ...]
+    apr_definition: str | None = None
+    aprs: Aprs | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Payment(Answer):
+    """One payment of a loan."""
+
+    due_in_days: int
+    amount: float
+    principal: float
+    interest: float
+    fee: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Schedule(Answer):
+    """The payments of a loan of the recommended limit; every sum agrees to the smallest unit."""
+
+    currency: str
+    amount: float
+    received: float
+    fee: float
+    tax: float
+    interest: float
+    total: float
+    payments: tuple[Payment, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,6 +170,7 @@ class Score(Decision):
     model: str | None = None
     policy: str | None = None
     offer: Offer | None = None
+    schedule: Schedule | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -73,6 +73,20 @@ MORE: Json = {
         "fee": 600.0,
         "expected_loss": 250.0,
         "rules": [],
+        "apr_definition": "simple",
+        "aprs": {"simple": 36.5, "nominal": 36.5, "effective": 42.57},
+    },
+    "schedule": {
+        "currency": "KES",
+        "amount": 10_000,
+        "received": 10_000,
+        "fee": 600,
+        "tax": 0,
+        "interest": 0,
+        "total": 10_600,
+        "payments": [
+            {"due_in_days": 60, "amount": 10_600, "principal": 10_000, "interest": 0, "fee": 600}
+        ],
     },
 }
 """What `expand` adds to a score."""
@@ -240,7 +254,7 @@ class FakeAlama:
         kept = MORE | self._judge(application) | {"request_id": request_id, "processing_ms": 1}
         more = {"created_at": at, "mode": "test", "key_id": "key_fake", "application": application}
         self.scores[request_id] = (
-            _without(kept, "reasons") | more | {"review": None, "outcome": None}
+            _without(kept, "reasons", "schedule") | more | {"review": None, "outcome": None}
         )
         expanded = seen.query.get("expand", "").split(",")
         score = _without(kept, *MORE.keys() - set(expanded))

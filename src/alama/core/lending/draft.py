@@ -9,10 +9,14 @@ from __future__ import annotations
 
 import json
 import textwrap
+from enum import StrEnum
 from typing import TYPE_CHECKING, Final
+
+import msgspec
 
 from alama.core.errors import InvalidPolicy, did_you_mean
 from alama.core.lending import policy_check
+from alama.core.lending.cash_flow import AprKind
 from alama.core.lending.jurisdiction import Jurisdiction
 from alama.core.lending.policy import (
     SCHEMA,
@@ -20,9 +24,12 @@ from alama.core.lending.policy import (
     Caps,
     Daily,
     Decision,
+    Fees,
+    Kind,
     Law,
     Policy,
     Pricing,
+    Repayment,
     StandardLoan,
     Sufficiency,
     Tier,
@@ -32,8 +39,6 @@ from alama.core.units import Apr, Money
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
-
-    import msgspec
 
 
 _WIDTH: Final = 98
@@ -66,6 +71,10 @@ _TABLES: Final[Mapping[str, str]] = {
         "When the data do not carry a decision, and a person has to look. Leave a line out to not "
         "look at it."
     ),
+    "repayment": (
+        'How a loan is paid back: in equal "instalments", or as a "bullet", at once on its last '
+        "day. Price, room and yearly rates follow from these payments."
+    ),
     "pricing": "What a loan has to earn. docs/policy.md has the arithmetic.",
     "caps": "What a price may be at most, fees included.",
     "daily": (
@@ -85,6 +94,13 @@ _KEYS: Final[Mapping[str, str]] = {
     "sufficiency.fields_min": "how many of the model's fields must be given, amount and term apart",
     "sufficiency.outside_times": "a number this many times beyond all that training saw: REVIEW",
     "sufficiency.unlike_share": "stranger than all but this share of those in training: REVIEW",
+    "repayment.every_days": "between instalments: 7, 14 or 30",
+    "repayment.fees": '"deducted" from what is paid out, or "added" to what is paid back',
+    "repayment.saving": "of a bullet: the share of earlier months' room that counts for it",
+    "repayment.payment_share_max": "no payment is above this share of a month's inflow",
+    "repayment.fee_tax": "what the state takes on top of a fee, as a share of it",
+    "repayment.capped_apr": 'caps.apr_max is held by: "simple", "nominal" or "effective"',
+    "repayment.shown_apr": "recommended_apr is by",
     "pricing.loss_given_default": "share of what is due that a default loses",
     "pricing.cost_per_loan": "once, in money",
     "pricing.cost_share": "once, as a share of the amount",
@@ -107,6 +123,7 @@ _COULD_BE: Final[Mapping[str, str]] = {
     "affordability.outflow_ratio_max": "1.5",
     "sufficiency.outside_times": "3.0",
     "sufficiency.unlike_share": "0.001",
+    "repayment.payment_share_max": "0.8",
     "caps.charges_max": "1.0",
     "daily.volume_max": "1_000_000",
     "daily.expected_loss_max": "50_000",
@@ -146,9 +163,11 @@ def _lines(policy: Policy, remarks: Mapping[str, Sequence[str]]) -> Iterator[str
     ):
         yield from _key(key, key, getattr(policy, key), remarks)
     for name, meaning in _TABLES.items():
+        part = getattr(policy, name)
+        if part is msgspec.UNSET:
+            continue
         yield ""
         yield from _comment(meaning)
-        part = getattr(policy, name)
         if not isinstance(part, tuple):
             yield f"[{name}]"
             yield from _keys(name, part, remarks)
@@ -186,7 +205,7 @@ def _comment(text: str) -> Iterator[str]:
 
 def _written(value: object) -> str:
     match value:
-        case Decision():
+        case StrEnum():
             return json.dumps(value.value)
         case str() if '"' in value and "'" not in value and value.isprintable():
             return f"'{value}'"
@@ -207,6 +226,7 @@ NEUTRAL: Final = Jurisdiction(code="neutral", name="No law assumed", currencies=
 _APR_MAX: Final = 150.0
 _FUNDING: Final = 14.0
 _MARGIN: Final = 10.0
+_PAYMENT_SHARE_MAX: Final = 0.8
 
 _TIERS: Final = (
     # name, least score, decision, share of the inflow, limit in reference inflows
@@ -261,14 +281,21 @@ def draft(currency: str, place: Jurisdiction, name: str | None = None) -> Policy
                 loss_given_default=0.6,
                 cost_per_loan=Money(inflow / 1000),
                 cost_share=0.01,
-                # Below a low cap there must be room for what a loan costs and loses.
-                funding=Apr(min(_FUNDING, round(apr_max / 3))),
-                margin=Apr(min(_MARGIN, round(apr_max / 6))),
+                funding=Apr(_FUNDING),
+                margin=Apr(_MARGIN),
             ),
             caps=Caps(
                 apr_max=Apr(apr_max),
                 charges_max=place.charges_max.value if place.charges_max else None,
                 below_break_even=Decision.REVIEW,
+            ),
+            repayment=Repayment(
+                kind=Kind.INSTALMENTS,
+                fees=Fees.DEDUCTED,
+                payment_share_max=_PAYMENT_SHARE_MAX,
+                fee_tax=place.fee_tax.value if place.fee_tax else 0.0,
+                capped_apr=place.capped_apr.value if place.capped_apr else AprKind.NOMINAL,
+                shown_apr=place.shown_apr.value if place.shown_apr else AprKind.NOMINAL,
             ),
             law=Law(
                 retention_days=place.retention_days.value if place.retention_days else None,
@@ -292,6 +319,9 @@ def draft_text(policy: Policy, place: Jurisdiction) -> str:
 _KEYS_OF_LAW: Final = {
     "apr_max": "caps.apr_max",
     "charges_max": "caps.charges_max",
+    "capped_apr": "repayment.capped_apr",
+    "shown_apr": "repayment.shown_apr",
+    "fee_tax": "repayment.fee_tax",
     "retention_days": "law.retention_days",
     "notice_days": "law.notice_days",
     "forbidden_fields": "law.forbidden_fields",
@@ -305,9 +335,9 @@ def _remarks(place: Jurisdiction) -> Iterator[tuple[str, str]]:
             yield key, f"{figure.rule} [{figure.source}; {figure.dated}; check with counsel]"
     if place.apr_max is None:
         yield "caps.apr_max", "No law's that we know of: a bound to start from. Set your own."
-    elif round(place.apr_max.value / 6) < _MARGIN:
-        said = f"Lower than elsewhere, to leave room below a cap of {place.apr_max.value:g}: "
-        yield "pricing.funding", f"{said}funding and margin are yours to set."
+    elif place.apr_max.value <= _FUNDING + _MARGIN:
+        said = f"A cap of {place.apr_max.value:g} leaves no room for these: loans lose money, "
+        yield "pricing.funding", f"{said}and are left to a person. Funding and margin are yours."
     if place.inflow_share_max is not None:
         figure = place.inflow_share_max
         said = f"{figure.rule} [{figure.source}; {figure.dated}; check with counsel]"

@@ -15,6 +15,7 @@ import msgspec
 from msgspec import Meta
 
 from alama.core.errors import InvalidJurisdiction
+from alama.core.lending.cash_flow import AprKind
 
 T = TypeVar("T")
 
@@ -52,7 +53,9 @@ class Jurisdiction(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     `currencies` are ISO 4217 codes; where none is named, any will do. `utc_offset_hours` are the
     whole hours that its clock is ahead of UTC. Of the figures:
 
-    - `apr_max`: the highest price, nominal percent a year;
+    - `apr_max`: the highest price, percent a year by the definition of `capped_apr`;
+    - `shown_apr`: the definition of the price that a borrower must be told;
+    - `fee_tax`: what the state takes on top of a fee, as a share of it;
     - `charges_max`: the most that interest and fees may come to, as a share of the amount lent
       (in duplum is 1.0);
     - `inflow_share_max`: the largest share of income that all repayments together may take;
@@ -66,6 +69,9 @@ class Jurisdiction(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     currencies: tuple[Currency, ...]
     utc_offset_hours: UtcOffset = 0
     apr_max: Sourced[Percent] | None = None
+    capped_apr: Sourced[AprKind] | None = None
+    shown_apr: Sourced[AprKind] | None = None
+    fee_tax: Sourced[Share] | None = None
     charges_max: Sourced[Times] | None = None
     inflow_share_max: Sourced[Share] | None = None
     retention_days: Sourced[Days] | None = None

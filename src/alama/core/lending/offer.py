@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import msgspec
 
 from alama.core import calibration
+from alama.core.lending.cash_flow import AprKind, Aprs, Schedule
 from alama.core.lending.policy import Decision, Rule, Tier
 from alama.core.lending.pricing import Price
 from alama.core.lending.ready_policy import Objection, ReadyPolicy, ReadyRule
@@ -35,13 +36,14 @@ _LOSING_TO_CONFIRM: Final = Objection(Rule.BELOW_BREAK_EVEN.value, Decision.REVI
 _OFFER_BELOW_CUTOFF: Final = Objection(Rule.OFFER_BELOW_CUTOFF.value, Decision.DECLINED)
 
 
-class Offer(msgspec.Struct, frozen=True, gc=False):
+class Offer(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     """What may be lent: up to `limit` in `currency`, for `term_days`, at `apr` percent per year.
 
     Price and probability are those of a loan of the limit itself; `fee` is the part of the price
     that is taken as such, `expected_loss` what the loan is expected to lose, both in money. Where
     nothing is offered the limit is 0, and they are those of the loan that would have applied: the
-    largest by tier and income, or the smallest there is where none can be repaid.
+    largest by tier and income, or the smallest there is where none can be repaid. `apr` is by the
+    definition of `apr_kind`, `aprs` by each, as far as the policy speaks of repayment.
     """
 
     currency: str
@@ -52,6 +54,8 @@ class Offer(msgspec.Struct, frozen=True, gc=False):
     price: Price
     fee: Money
     expected_loss: Money
+    apr_kind: AprKind = AprKind.SIMPLE
+    aprs: Aprs | None = None
 
 
 class Found(msgspec.Struct, frozen=True, gc=False):
@@ -95,17 +99,25 @@ def find_loan_to_confirm(
 def make_offer(policy: ReadyPolicy, decision: Decision, loan: Found) -> Offer:
     """Price a loan, and offer it unless the decision is DECLINED."""
     tariff = policy.tariffs[loan.term]
-    apr = tariff.apr(loan.probability, loan.amount)
+    quote = tariff.quote(loan.probability, loan.amount)
     return Offer(
         policy.currency,
         0 if decision is _DECLINED else loan.amount,
         tariff.term_days,
-        apr,
+        quote.apr,
         loan.probability,
-        tariff.price(loan.probability, loan.amount, apr),
-        tariff.fee(loan.amount, apr),
-        tariff.expected_loss(loan.probability, loan.amount, apr),
+        quote.price,
+        quote.fee,
+        quote.expected_loss,
+        tariff.apr_kind,
+        quote.aprs,
     )
+
+
+def lay_out(policy: ReadyPolicy, offer: Offer) -> Schedule:
+    """Give the payments of a loan of the limit that the policy has offered."""
+    tariff = policy.tariffs[policy.terms_days.index(offer.term_days)]
+    return tariff.schedule(offer.default_probability, offer.limit)
 
 
 class _Binding(NamedTuple):
@@ -300,7 +312,7 @@ class _Search:
             return None
         tariff, step = self._policy.tariffs[term], self._policy.limit_step
         # A cheap bound spares most look-ups.
-        bound = tariff.amount_max(self._room)
+        bound = tariff.amount_max(tariff.room(self._room, self._inflow))
         if at_least > bound:
             return None
         tables = self._loans.tables
@@ -313,7 +325,7 @@ class _Search:
             # To somebody who is declined we say what would have applied, by the tier they have.
             if tier is self._tier or tier.decision is not _DECLINED:
                 cap = min(highest, tier.limit_max)
-                room = room_monthly(tier, self._inflow, self._owed)
+                room = tariff.room(room_monthly(tier, self._inflow, self._owed), self._inflow)
                 allowed = tariff.largest(probability, room, cap, step)
             if allowed > tables.lasts[band]:
                 found = Found(term, tables.lasts[band], probability)
@@ -361,11 +373,11 @@ class _Search:
     def _could_repay(self, term: int, amount: int) -> bool:
         """Say whether a loan of the lowest band can be repaid, be it offered or not."""
         tariff = self._policy.tariffs[term]
-        if tariff.due_monthly(Probability(0.0), amount) > self._room:
+        if tariff.due_monthly(Probability(0.0), amount) > tariff.room(self._room, self._inflow):
             return False
         probability, tier = self.judge(term, 0)
         room = room_monthly(tier, self._inflow, self._owed)
-        return tariff.due_monthly(probability, amount) <= room
+        return tariff.due_monthly(probability, amount) <= tariff.room(room, self._inflow)
 
 
 class _SearchToConfirm(_Search):

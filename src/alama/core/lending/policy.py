@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import msgspec
 
 from alama.core.document import Document
+from alama.core.lending.cash_flow import AprKind
 from alama.core.units import Apr, Money
 
 if TYPE_CHECKING:
@@ -137,6 +138,44 @@ class Pricing(_Part, frozen=True):
     fee_share: float = 0.0
 
 
+class Kind(StrEnum):
+    """How a loan is repaid: at once on its last day, or in equal payments."""
+
+    BULLET = "bullet"
+    INSTALMENTS = "instalments"
+
+
+class Fees(StrEnum):
+    """How a fee is taken: out of what is paid out, or on top of what is paid back."""
+
+    DEDUCTED = "deducted"
+    ADDED = "added"
+
+
+class Repayment(_Part, frozen=True):
+    """When a loan is paid back, what a payment may be, and what is meant by its yearly rate.
+
+    Instalments are due every `every_days`. Each payment has to fit into the room of the days since
+    the one before; of a loan that is repaid at once, the share `saving` of earlier room counts too.
+    No payment is above `payment_share_max` of a month's inflow; None: that is not looked at. The
+    state takes `fee_tax` times the fee on top of it. `capped_apr` is the definition by which
+    `caps.apr_max` is held, `shown_apr` that of the price that a reply gives.
+    """
+
+    kind: Kind = Kind.BULLET
+    every_days: int = 30
+    fees: Fees = Fees.ADDED
+    saving: float = 0.5
+    payment_share_max: float | None = None
+    fee_tax: float = 0.0
+    capped_apr: AprKind = AprKind.NOMINAL
+    shown_apr: AprKind = AprKind.NOMINAL
+
+
+UNSAID: Final = Repayment(saving=1.0, capped_apr=AprKind.SIMPLE, shown_apr=AprKind.SIMPLE)
+"""What a policy means that does not speak of repayment: all of the earlier room counts."""
+
+
 class Caps(_Part, frozen=True):
     """What the law, or the lender, lets a price be at most, fees included.
 
@@ -191,6 +230,8 @@ class Policy(Document, frozen=True, forbid_unknown_fields=True):
     sufficiency: Sufficiency = Sufficiency()
     daily: Daily = Daily()
     law: Law = Law()
+    # Left out of the document where it is not said, so that older policies keep their ids.
+    repayment: Repayment | msgspec.UnsetType = msgspec.UNSET
 
 
 # ------------------------------------------------------------------------------------------ changes

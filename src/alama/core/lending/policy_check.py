@@ -21,9 +21,19 @@ from alama.core.catalogue import Catalogue, Direction, Field
 from alama.core.errors import InvalidExpression, InvalidPolicy, PolicyFault, did_you_mean
 from alama.core.expressions.certainty import Slope
 from alama.core.expressions.expression import Expression, parse
+from alama.core.lending.cash_flow import YEAR_DAYS, AprKind, Periods
 from alama.core.lending.loan import AMOUNT, TERM
-from alama.core.lending.policy import SEVERITY, Decision, Policy, Rule, Tier
-from alama.core.lending.pricing import YEAR_DAYS
+from alama.core.lending.policy import (
+    SEVERITY,
+    UNSAID,
+    Decision,
+    Fees,
+    Kind,
+    Policy,
+    Repayment,
+    Rule,
+    Tier,
+)
 from alama.core.likeness import SHARE_MAX
 from alama.core.product import PRODUCT
 
@@ -40,6 +50,8 @@ STEPS_MAX: Final = 1000
 """The most steps up to a cap: more would be precision that nobody lends by."""
 
 TERM_DAYS_MAX: Final = 3650
+EVERY_DAYS: Final = (7, 14, 30)
+PAYMENT_SHARE_MAX: Final = 10.0
 TIERS_MAX: Final = 26
 RULES_MAX: Final = 100
 LOAN_RULES_MAX: Final = 10
@@ -128,6 +140,7 @@ def faults(policy: Policy, catalogue: Catalogue) -> Iterator[Fault]:
     yield from _rule_faults(policy, catalogue)
     yield from _data_faults(policy, catalogue)
     yield from _pricing_faults(policy)
+    yield from _repayment_faults(policy)
     yield from _daily_faults(policy)
 
 
@@ -302,6 +315,7 @@ def _forbidden_faults(policy: Policy, catalogue: Catalogue) -> Iterator[Fault]:
 # -------------------------------------------------------------------------------------------- money
 
 
+_FEES: Final = ("fee_per_loan", "fee_share")
 _PRICING_MOST: Final = {
     "cost_per_loan": float(MONEY_MAX),
     "cost_share": 1.0,
@@ -330,7 +344,7 @@ def _cap_faults(policy: Policy) -> Iterator[Fault]:
     pricing, caps = policy.pricing, policy.caps
     if not 0.0 < caps.apr_max <= RATE_MAX:
         yield ("caps", "apr_max"), f"must be above 0 and at most {RATE_MAX:_.0f}"
-    elif pricing.funding + pricing.margin >= caps.apr_max:
+    elif pricing.funding >= caps.apr_max:
         yield ("caps", "apr_max"), _below_costs(policy)
     if caps.charges_max is not None:
         # At the longest term a bound on all charges is the lowest bound on the price.
@@ -349,10 +363,73 @@ def _cap_faults(policy: Policy) -> Iterator[Fault]:
 
 
 def _below_costs(policy: Policy) -> str:
-    cap, costs = policy.caps.apr_max, policy.pricing.funding + policy.pricing.margin
+    cap, pricing = policy.caps.apr_max, policy.pricing
     meant = f"; did you mean {100 * cap:g}?" if cap <= SHARE_LIKE_MAX else ""
-    said = f"is {cap:g} percent a year, not above funding and margin together, {costs:g} percent"
-    return said + meant
+    costs = pricing.funding + pricing.margin
+    what, so = f"funding and margin together, {costs:g}", "no price earns that margin"
+    if pricing.funding >= cap:
+        what, so = f"funding, {pricing.funding:g}", "every loan would lose money"
+    return f"is {cap:g} percent a year, not above {what} percent: {so}{meant}"
+
+
+def _repayment_faults(policy: Policy) -> Iterator[Fault]:
+    said = policy.repayment
+    if isinstance(said, msgspec.UnsetType):
+        return
+    if said.every_days not in EVERY_DAYS:
+        yield ("repayment", "every_days"), f"must be {', '.join(map(str, EVERY_DAYS))}"
+        return
+    for name, least, most in (
+        ("saving", 0.0, 1.0),
+        ("payment_share_max", 0.01, PAYMENT_SHARE_MAX),
+        ("fee_tax", 0.0, 1.0),
+    ):
+        value = getattr(said, name)
+        if value is not None and not least <= value <= most:
+            yield ("repayment", name), f"must be {least:g} to {most:g}{_as_share(value)}"
+    terms = policy.terms_days
+    if said.kind is Kind.INSTALMENTS:
+        for place, days in enumerate(terms):
+            if days % said.every_days:
+                fault = f"must be a whole number of payments, one every {said.every_days} days"
+                yield ("terms_days", place), fault
+    if said.fees is Fees.DEDUCTED and _is_possible(policy):
+        yield from _deducted_faults(policy, said)
+
+
+def _is_possible(policy: Policy) -> bool:
+    """Say whether the figures that a fee is judged by can be; where not, that is told."""
+    pricing, terms = policy.pricing, policy.terms_days
+    return (
+        1 <= policy.limit_step <= MONEY_MAX
+        and 0.0 < policy.caps.apr_max <= RATE_MAX
+        and all(0.0 <= getattr(pricing, name) <= _PRICING_MOST[name] for name in _FEES)
+        and all(1 <= days <= TERM_DAYS_MAX for days in terms)
+    )
+
+
+def _deducted_faults(policy: Policy, said: Repayment) -> Iterator[Fault]:
+    """Yield where a fee that is deducted alone costs more than a cap allows."""
+    pricing, amount = policy.pricing, float(policy.limit_step)
+    fee = (pricing.fee_share * amount + pricing.fee_per_loan) * (1.0 + said.fee_tax)
+    if not fee:
+        return
+    for days in policy.terms_days:
+        periods = Periods(days, said.every_days if said.kind is Kind.INSTALMENTS else None)
+        if periods.count < 1 or fee >= amount:
+            most = 0.0
+        elif said.capped_apr is AprKind.SIMPLE:
+            most = periods.total_share(said.capped_apr, policy.caps.apr_max) * amount - amount
+        else:
+            most = amount - amount / periods.total_share(said.capped_apr, policy.caps.apr_max)
+        most = min(most, amount * (policy.caps.charges_max or math.inf))
+        if fee > most:
+            fault = (
+                f"is above the caps with fee_per_loan: {fee:,.2f} on {amount:,.0f}, {days} days, "
+                f"where they leave {most:,.2f}"
+            )
+            yield ("pricing", "fee_share"), fault
+            return
 
 
 def _daily_faults(policy: Policy) -> Iterator[Fault]:
@@ -409,6 +486,7 @@ def doubts_about(
     better than it; but not without having been told.
     """
     yield from _unit_doubts(policy)
+    yield from _room_doubts(policy)
     yield from _rule_doubts(policy, catalogue)
     pack = next((pack for pack in packs if pack.code == policy.jurisdiction), None)
     if pack is None:
@@ -429,6 +507,18 @@ def _unit_doubts(policy: Policy) -> Iterator[Fault]:
             yield ("pricing", name), _as_percent(rate)
     if policy.caps.apr_max <= SHARE_LIKE_MAX:
         yield ("caps", "apr_max"), _as_percent(policy.caps.apr_max)
+
+
+def _room_doubts(policy: Policy) -> Iterator[Fault]:
+    """Doubt a cap that leaves no room, and a policy that does not say how loans are repaid."""
+    if policy.pricing.funding + policy.pricing.margin >= policy.caps.apr_max:
+        yield ("caps", "apr_max"), _below_costs(policy)
+    if isinstance(policy.repayment, msgspec.UnsetType):
+        said = (
+            "is not there: priced as repaid at once on the last day, and judged as if all room of "
+            "earlier months were saved for it"
+        )
+        yield ("repayment",), said
 
 
 def _as_percent(rate: float) -> str:
@@ -481,6 +571,7 @@ def _price_doubts(policy: Policy, pack: Jurisdiction) -> Iterator[Fault]:
     caps = policy.caps
     if pack.apr_max and caps.apr_max > pack.apr_max.value:
         yield ("caps", "apr_max"), _beyond(caps.apr_max, pack.apr_max, pack)
+    yield from _definition_doubts(policy, pack)
     most = pack.charges_max
     if most and (caps.charges_max is None or caps.charges_max > most.value):
         yield ("caps", "charges_max"), _beyond(caps.charges_max, most, pack)
@@ -488,6 +579,17 @@ def _price_doubts(policy: Policy, pack: Jurisdiction) -> Iterator[Fault]:
     for place, tier in enumerate(policy.tiers):
         if share and tier.inflow_share > share.value:
             yield ("tiers", place, "inflow_share"), _beyond(tier.inflow_share, share, pack)
+
+
+def _definition_doubts(policy: Policy, pack: Jurisdiction) -> Iterator[Fault]:
+    said = UNSAID if isinstance(policy.repayment, msgspec.UnsetType) else policy.repayment
+    for name in ("capped_apr", "shown_apr"):
+        figure, mine = getattr(pack, name), getattr(said, name)
+        if figure and figure.value is not mine:
+            told = f"is {mine}; the pack of {pack.name} has {figure.value}: {_cited(figure)}"
+            yield ("repayment", name), told
+    if pack.fee_tax and said.fee_tax < pack.fee_tax.value:
+        yield ("repayment", "fee_tax"), _beyond(said.fee_tax, pack.fee_tax, pack)
 
 
 def _record_doubts(policy: Policy, pack: Jurisdiction) -> Iterator[Fault]:
@@ -508,5 +610,7 @@ def _beyond(value: float | None, figure: Sourced[float] | Sourced[int], pack: Ju
     return f"{mine}; the pack of {pack.name} has {figure.value:g}: {_cited(figure)}"
 
 
-def _cited(figure: Sourced[float] | Sourced[int] | Sourced[tuple[str, ...]]) -> str:
+def _cited(
+    figure: Sourced[float] | Sourced[int] | Sourced[tuple[str, ...]] | Sourced[AprKind],
+) -> str:
     return f"{figure.rule} [{figure.source}; {figure.dated}; check with counsel]"

@@ -236,7 +236,7 @@ class ReadyPolicy:
         self.standard_loan = policy.standard_loan
         self.limit_step = policy.limit_step
         self.terms_days = _known_terms(policy, model)
-        self.tariffs = tuple(Tariff(policy.pricing, policy.caps, d) for d in self.terms_days)
+        self.tariffs = tuple(Tariff.of(policy, days) for days in self.terms_days)
         self.below_break_even = policy.caps.below_break_even
         position = model.catalogue.position
         self.amount_place = position.get(AMOUNT)

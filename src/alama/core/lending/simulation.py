@@ -273,9 +273,8 @@ class _Decider:
     def decide(self, scorecard: Scorecard, values: Sequence[Value], scored: Scored) -> Stance:
         verdict = decide(self.policy, scorecard, values, scored)
         decision, loan = verdict.decision, verdict.loan
-        # As `make_offer` does, which also takes the price apart: that would take as long again.
         tariff = self.policy.tariffs[loan.term]
-        apr = tariff.apr(loan.probability, loan.amount)
+        quote = tariff.quote(loan.probability, loan.amount)
         return Stance(
             calibration.shown_score(scored.points),
             verdict.tier.name,
@@ -283,8 +282,8 @@ class _Decider:
             verdict.rules,
             0 if decision is _DECLINED else loan.amount,
             tariff.term_days,
-            apr,
-            tariff.expected_loss(loan.probability, loan.amount, apr),
+            quote.apr,
+            quote.expected_loss,
         )
 
 

@@ -240,7 +240,7 @@ class ReadyRecourse:
         inflow = number_at(values, policy.inflow_place)
         owed = owed_monthly(policy, values, inflow)
         for tier in reversed(self._approving):
-            if turning.carries_a_loan(policy, room_monthly(tier, inflow, owed)):
+            if turning.carries_a_loan(policy, room_monthly(tier, inflow, owed), inflow):
                 return OPEN if tier is policy.tiers[-1] else tier.score_min
         return SHUT
 

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
 
     from alama.core.application import Value
     from alama.core.catalogue import Catalogue
+    from alama.core.lending.pricing import Tariff
     from alama.core.lending.ready_policy import ReadyPolicy
     from alama.core.scorecard import Scorecard
 
@@ -323,29 +324,32 @@ def approving(policy: ReadyPolicy) -> tuple[Tier, ...]:
 
 def inflow_edges(policy: ReadyPolicy, values: Sequence[Value], points: Points) -> Iterator[Edge]:
     """Yield the inflows that just carry the smallest loan."""
-    for tier, due in _dues(policy, points):
-        if (inflow := _inflow_for(policy, tier, values, due)) is not None:
-            yield below(inflow)
+    for tier, dues in _dues(policy, points):
+        if (share := _share_for_loans(policy, tier, values)) > 0.0:
+            existing = given(values, policy.existing_place) or 0.0
+            carrying = [max((due + existing) / share, t.inflow_min(due)) for t, due in dues]
+            yield below(min(carrying))
 
 
 def existing_edges(policy: ReadyPolicy, values: Sequence[Value], points: Points) -> Iterator[Edge]:
     """Yield what may be due on other loans beside the smallest loan."""
     inflow = number_at(values, policy.inflow_place)
-    for tier, due in _dues(policy, points):
-        yield above(tier.inflow_share * inflow - due)
+    for tier, dues in _dues(policy, points):
+        fitting = [due for tariff, due in dues if inflow >= tariff.inflow_min(due)]
+        if fitting:
+            yield above(tier.inflow_share * inflow - min(fitting))
 
 
-def _inflow_for(
-    policy: ReadyPolicy, tier: Tier, values: Sequence[Value], due: float
-) -> float | None:
-    """Give the inflow of which a tier leaves what falls due per 30 days; None where none does."""
-    existing = given(values, policy.existing_place)
-    share = tier.inflow_share - (policy.existing_share if existing is None else 0.0)
-    return (due + (existing or 0.0)) / share if share > 0.0 else None
+def _share_for_loans(policy: ReadyPolicy, tier: Tier, values: Sequence[Value]) -> float:
+    """Give the share of a growing inflow that a tier leaves for what falls due."""
+    is_said = given(values, policy.existing_place) is not None
+    return tier.inflow_share - (0.0 if is_said else policy.existing_share)
 
 
-def _dues(policy: ReadyPolicy, points: Points) -> Iterator[tuple[Tier, float]]:
-    """Yield for the approved tiers what falls due per 30 days on the smallest loans.
+def _dues(
+    policy: ReadyPolicy, points: Points
+) -> Iterator[tuple[Tier, Sequence[tuple[Tariff, float]]]]:
+    """Yield for the approved tiers what falls due per 30 days on the smallest loans of each term.
 
     These are the smallest there is and, where that loses money, the smallest that does not. The
     probabilities are those where the tier begins, and today's.
@@ -353,7 +357,7 @@ def _dues(policy: ReadyPolicy, points: Points) -> Iterator[tuple[Tier, float]]:
     now, step = calibration.shown_probability(points), policy.limit_step
     for tier in approving(policy):
         for probability in (calibration.shown_probability(Points(tier.score_min - 0.5)), now):
-            yield tier, min([t.due_monthly(probability, step) for t in policy.tariffs])
+            yield tier, [(t, t.due_monthly(probability, step)) for t in policy.tariffs]
             paying = [
                 (tariff, amount)
                 for tariff in policy.tariffs
@@ -362,7 +366,10 @@ def _dues(policy: ReadyPolicy, points: Points) -> Iterator[tuple[Tier, float]]:
             if paying and all(amount > step for _, amount in paying):
                 yield (
                     tier,
-                    min(t.due_monthly(probability, math.ceil(a / step) * step) for t, a in paying),
+                    [
+                        (t, t.due_monthly(probability, math.ceil(a / step) * step))
+                        for t, a in paying
+                    ],
                 )
 
 
@@ -390,7 +397,8 @@ def bonds_of_money(
     if ratio is not None and outflow_place is not None:
         yield Bond(spends_within(ratio, outflow_place, inflow), {outflow_place: DOWN, inflow: UP})
     if existing is not None and values[existing] is not None:
-        for tier, due in _dues(policy, points):
+        for tier, dues in _dues(policy, points):
+            due = min(due for _, due in dues)
             passes = _leaves_room(tier.inflow_share, due, inflow, existing)
             yield Bond(passes, {existing: DOWN, inflow: UP})
 
@@ -442,7 +450,7 @@ def lending_edges(
         inflow = number_at(row, policy.inflow_place)
         room = room_monthly(most_generous, inflow, owed_monthly(policy, row, inflow))
         # To a declined tier nothing is said of loans.
-        if carries_a_loan(policy, room) and not is_declined(row):
+        if carries_a_loan(policy, room, inflow) and not is_declined(row):
             yield from turn_of(is_lent, near, far)
 
 
@@ -453,13 +461,18 @@ def may_lack_room(policy: ReadyPolicy, values: Sequence[Value], points: Points) 
     # A loan may be of a worse tier than the applicant is, and have another price.
     tiers = [tier for tier in policy.tiers if tier.decision is not Decision.DECLINED]
     room = min((room_monthly(tier, inflow, owed) for tier in tiers), default=0.0)
-    dues = (due for _, due in _dues(policy, points))
-    return bool(policy.loan_rules) or any(room < _OTHER_PRICE * due for due in dues)
+    return bool(policy.loan_rules) or any(
+        all(tariff.room(room, inflow) < _OTHER_PRICE * due for tariff, due in dues)
+        for _, dues in _dues(policy, points)
+    )
 
 
-def carries_a_loan(policy: ReadyPolicy, room_monthly: float) -> bool:
-    """Say whether the smallest loan could be repaid if nobody ever defaulted: a bound."""
-    reach = max(tariff.amount_max(room_monthly) for tariff in policy.tariffs)
+def carries_a_loan(policy: ReadyPolicy, room: float, inflow: float) -> bool:
+    """Say whether the smallest loan could be repaid if nobody ever defaulted: a bound.
+
+    The room is what may fall due per 30 days.
+    """
+    reach = max(tariff.amount_max(tariff.room(room, inflow)) for tariff in policy.tariffs)
     return reach >= policy.limit_step
 
 

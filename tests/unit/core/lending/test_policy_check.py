@@ -10,12 +10,25 @@ import pytest
 
 from alama.core.errors import InvalidPolicy
 from alama.core.lending.draft import default_policy
-from alama.core.lending.policy import Decision, OwnRule, Policy, Rule
+from alama.core.lending.policy import (
+    Decision,
+    Fees,
+    Kind,
+    OwnRule,
+    Policy,
+    Repayment,
+    Rule,
+    StandardLoan,
+)
 from alama.core.lending.policy_check import RULES_MAX, TIERS_MAX, faults, seal, spell, unsteady
 from alama.core.product import PRODUCT
+from alama.core.units import Money
 
 POLICY = default_policy("KES")
+assert isinstance(POLICY.repayment, Repayment)
+REPAYMENT = POLICY.repayment
 REVIEW, DECLINED = Decision.REVIEW, Decision.DECLINED
+LOAN_OF_28_DAYS = StandardLoan(Money(10_000.0), 28)
 
 
 def altered(**changes: Any) -> Policy:
@@ -51,7 +64,8 @@ FIELDS = "must be 0 to 15, the fields there are beside amount and term"
 RULE_NAME = "must be lower-case letters, digits and _, a letter first, at most 40 of them"
 A_DECISION = "must not be a decision: as a target it means that"
 A_SCORE = "must not be digits alone: as a target they mean a score"
-BELOW_COSTS = "percent a year, not above funding and margin together, 24 percent"
+BELOW_COSTS = "percent a year, not above funding, 14 percent: every loan would lose money"
+HALF = "must be 0 to 1: 0.5 for 50 percent"
 UP_TO_A_TRILLION = "must be above 0 and at most 1_000_000_000_000"
 
 
@@ -76,7 +90,7 @@ def test_the_head_of_a_policy_is_sound_or_told(subtests: pytest.Subtests) -> Non
         (altered(limit_step=0), "limit_step must be 1 to 1_000_000_000_000"),
         (altered(limit_step=10**400), "limit_step must be 1 to 1_000_000_000_000"),
         (altered(terms_days=(0, 30)), "terms_days[1] must be 1 to 3650 days"),
-        (altered(terms_days=(30, 4000)), "terms_days[2] must be 1 to 3650 days"),
+        (altered(terms_days=(30, 4020)), "terms_days[2] must be 1 to 3650 days"),
         (altered(terms_days=(30, 90, 60)), "terms_days[3] must be longer than the term before"),
         (altered(terms_days=(30, 30)), "terms_days[2] must be longer than the term before"),
         (altered(terms_days=(60,)), "standard_loan.term_days must be one of terms_days"),
@@ -251,8 +265,21 @@ def test_prices_caps_and_days_are_possible_or_told(subtests: pytest.Subtests) ->
         ),
         (part_with("pricing", funding=math.nan), "pricing.funding must be 0 to 10_000"),
         (part_with("pricing", margin=-1.0), "pricing.margin must be 0 to 10_000"),
-        (part_with("caps", apr_max=24.0), f"caps.apr_max is 24 {BELOW_COSTS}"),
+        (part_with("caps", apr_max=14.0), f"caps.apr_max is 14 {BELOW_COSTS}"),
         (part_with("caps", apr_max=1.5), f"caps.apr_max is 1.5 {BELOW_COSTS}; did you mean 150?"),
+        (part_with("repayment", every_days=10), "repayment.every_days must be 7, 14, 30"),
+        (
+            part_with("repayment", saving=50.0),
+            "repayment.saving must be 0 to 1: 0.5 for 50 percent",
+        ),
+        (
+            part_with("repayment", payment_share_max=0.0),
+            "repayment.payment_share_max must be 0.01 to 10",
+        ),
+        (
+            part_with("repayment", fee_tax=20.0),
+            "repayment.fee_tax must be 0 to 1: 0.2 for 20 percent",
+        ),
         *(
             (
                 part_with("caps", apr_max=apr_max),
@@ -371,9 +398,28 @@ def test_a_rule_that_waits_for_a_loan_to_be_missing_is_refused(name: str) -> Non
 
 
 def test_a_fee_that_no_cap_leaves_room_for_is_refused() -> None:
-    assert not told_of(part_with("pricing", fee_share=0.7))
-    (told,) = told_of(part_with("pricing", fee_share=0.75))
-    assert told.startswith("pricing.fee_share is above the caps at every term: they leave 0.74")
+    added = msgspec.structs.replace(REPAYMENT, fees=Fees.ADDED)
+    fees = (msgspec.structs.replace(POLICY.pricing, fee_share=share) for share in (0.7, 0.75))
+    less, more = (told_of(altered(pricing=fee, repayment=added)) for fee in fees)
+    assert (len(less), len(more)) == (0, 1)
+    assert more[0].startswith("pricing.fee_share is above the caps at every term: they leave 0.74")
+
+
+def test_a_fee_that_is_deducted_leaves_room_below_the_caps_at_every_term() -> None:
+    # 150 % a year for 30 days: 500 less the fee is paid back as 500 at most.
+    most = 1.0 - 1.0 / (1.0 + 1.5 * 30 / 365)
+    assert not told_of(part_with("pricing", fee_share=most - 1e-6))
+    (told,) = told_of(part_with("pricing", fee_share=most + 1e-6))
+    assert told.startswith(
+        "pricing.fee_share is above the caps with fee_per_loan: 54.88 on 500, 30"
+    )
+    assert told_of(part_with("pricing", fee_per_loan=100.0))
+
+
+def test_instalments_fill_every_term() -> None:
+    weekly = msgspec.structs.replace(REPAYMENT, kind=Kind.INSTALMENTS, every_days=7)
+    told = told_of(altered(repayment=weekly, terms_days=(28, 30), standard_loan=LOAN_OF_28_DAYS))
+    assert told == ["terms_days[2] must be a whole number of payments, one every 7 days"]
 
 
 def test_rules_about_the_loan_and_terms_are_few() -> None:

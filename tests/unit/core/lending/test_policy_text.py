@@ -324,7 +324,7 @@ def test_faults_of_every_kind_are_told_at_once() -> None:
     ],
 )
 def test_what_may_follow_from_a_missing_key_is_not_told(old: str, keys: list[str]) -> None:
-    text = with_line(old, "#")[0].decode().replace("apr_max = 150", "apr_max = 20")
+    text = with_line(old, "#")[0].decode().replace("apr_max = 150", "apr_max = 12")
     keys += ["caps.apr_max"] if "funding" not in old else []
     assert [fault.key for fault in refusal_of(text.encode()).faults] == keys
 

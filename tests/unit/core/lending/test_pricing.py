@@ -44,8 +44,7 @@ def test_a_loan_earns_its_margin_after_losses_funding_and_costs() -> None:
 
 
 def test_the_parts_of_the_price_are_named() -> None:
-    apr = QUARTER.apr(Probability(0.04), 1000)
-    price = QUARTER.price(Probability(0.04), 1000, apr)
+    price = QUARTER.quote(Probability(0.04), 1000).price
     assert (price.running_cost, price.funding, price.margin) == (15.0, 12.0, 6.0)
     assert price.expected_loss == pytest.approx(0.02 * (1066 / 0.98) / 1000 * 500, abs=0.01)
 
@@ -53,7 +52,7 @@ def test_the_parts_of_the_price_are_named() -> None:
 def test_a_price_at_the_cap_takes_it_from_the_margin() -> None:
     capped = Tariff(PRICING, capped_at(40.0), 73)
     apr = capped.apr(Probability(0.04), 1000)
-    price = capped.price(Probability(0.04), 1000, apr)
+    price = capped.quote(Probability(0.04), 1000).price
     assert apr == 40.0
     assert price.expected_loss == pytest.approx(0.02 * 1.08 * 500)
     assert price.margin == pytest.approx(40.0 - 10.8 - 15.0 - 12.0)
@@ -71,7 +70,7 @@ def test_the_parts_add_up_to_the_price_which_keeps_the_cap(
 ) -> None:
     tariff = Tariff(PRICING, CAPS, term_days)
     apr = tariff.apr(probability, amount)
-    price = tariff.price(probability, amount, apr)
+    price = tariff.quote(probability, amount).price
     assert 0.0 < apr <= CAPS.apr_max
     assert sum(msgspec.structs.astuple(price)) == pytest.approx(apr, abs=1e-9)
 
@@ -153,8 +152,8 @@ def test_a_fee_is_a_part_of_the_price_and_interest_is_the_rest() -> None:
     priced, plain = Tariff(with_fee(10.0, 0.01), CAPS, 73), QUARTER
     apr = priced.apr(Probability(0.04), 1000)
     assert apr == plain.apr(Probability(0.04), 1000)
-    assert priced.fee(1000, apr) == 20.0
-    assert plain.fee(1000, apr) == 0.0
+    assert priced.quote(Probability(0.04), 1000).fee == 20.0
+    assert plain.quote(Probability(0.04), 1000).fee == 0.0
     interest = 1000 * apr / 100 / 5 - 20.0
     assert interest == pytest.approx(1066 / 0.98 - 1000 - 20.0, abs=0.03)
 
@@ -163,9 +162,9 @@ def test_a_fee_above_the_price_is_the_price_and_the_margin_has_the_rest() -> Non
     # 200 on 1000 for a fifth of a year: 100 % a year, where losses and costs and margin ask for 44.
     dear = Tariff(with_fee(100.0, 0.1), CAPS, 73)
     apr = dear.apr(Probability(0.04), 1000)
-    price = dear.price(Probability(0.04), 1000, apr)
+    price = dear.quote(Probability(0.04), 1000).price
     assert apr == pytest.approx(100.0, abs=0.01)
-    assert dear.fee(1000, apr) == pytest.approx(200.0, abs=0.02)
+    assert dear.quote(Probability(0.04), 1000).fee == pytest.approx(200.0, abs=0.02)
     assert price.margin == pytest.approx(100.0 - 15.0 - 12.0 - 0.02 * 1.2 * 500, abs=0.02)
 
 
@@ -173,7 +172,7 @@ def test_a_fee_is_never_more_than_the_cap_lets_the_price_be() -> None:
     capped = Tariff(with_fee(100.0, 0.1), capped_at(40.0), 73)
     apr = capped.apr(Probability(0.04), 1000)
     assert apr == 40.0
-    assert capped.fee(1000, apr) == 80.0
+    assert capped.quote(Probability(0.04), 1000).fee == 80.0
 
 
 @given(PROBABILITIES, AMOUNTS, TERMS, FEES)
@@ -184,7 +183,7 @@ def test_the_price_is_never_below_the_fee_unless_a_cap_cuts_both(
     apr = tariff.apr(probability, amount)
     asked = fees[0] + amount * fees[1]
     charges = amount * apr / 100 * term_days / 365
-    fee = tariff.fee(amount, apr)
+    fee = tariff.quote(probability, amount).fee
     assert 0.0 <= fee <= charges * (1.0 + 1e-12)
     if apr < CAPS.apr_max:
         # What is rounded down is two decimals of the rate and the cents.
@@ -222,7 +221,7 @@ def test_charges_keep_their_share_of_the_amount_and_the_price_its_cap(
     apr = tariff.apr(probability, amount)
     assert apr <= 150.0
     assert apr / 100 * term_days / 365 <= charges_max * (1.0 + 1e-12)
-    assert tariff.fee(amount, apr) <= charges_max * amount * (1.0 + 1e-12)
+    assert tariff.quote(probability, amount).fee <= charges_max * amount * (1.0 + 1e-12)
 
 
 @pytest.mark.parametrize(("charges_max", "apr_max"), [(0.05, 25.0), (0.4, 150.0), (None, 150.0)])
@@ -235,7 +234,7 @@ def test_the_lower_of_both_caps_holds(charges_max: float | None, apr_max: float)
 
 
 def margin_of(tariff: Tariff, probability: Probability, amount: int) -> float:
-    return tariff.price(probability, amount, tariff.apr(probability, amount)).margin
+    return tariff.quote(probability, amount).price.margin
 
 
 def test_a_loan_breaks_even_exactly_from_the_least_amount_on() -> None:
@@ -286,4 +285,6 @@ def test_more_risk_never_breaks_even_sooner(
 
 
 def test_what_a_loan_is_expected_to_lose_is_a_share_of_all_that_is_due() -> None:
-    assert QUARTER.expected_loss(Probability(0.04), 1000, Apr(50.0)) == 22.0
+    quote = QUARTER.quote(Probability(0.04), 1000)
+    due = 1000 * (1.0 + quote.apr / 500)
+    assert quote.expected_loss == pytest.approx(0.02 * due, abs=0.005)

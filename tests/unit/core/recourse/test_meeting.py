@@ -98,9 +98,9 @@ def test_an_inflow_grows_until_a_loan_pays_for_itself() -> None:
     said = assess(MODEL, ready.policy, read(MODEL.catalogue, sent))
     assert said.rules == ("below_break_even",), "a smaller loan could be repaid, but loses money"
     (one,) = find(sent, ready, locked=set(sent) - {"avg_inflow"}, count=1).counterfactuals
-    assert advice(one) == {"avg_inflow": 24_000.0}
+    assert advice(one) == {"avg_inflow": 24_500.0}
     sent_again(sent, one, ready)
-    less = read(MODEL.catalogue, {**sent, "avg_inflow": 23_950.0})
+    less = read(MODEL.catalogue, {**sent, "avg_inflow": 24_450.0})
     assert assess(MODEL, ready.policy, less).rules == ("below_break_even",)
 
 

@@ -98,8 +98,8 @@ def test_an_inflow_edge_just_carries_the_smallest_loan_in_its_tier() -> None:
             for t in lender.tariffs
         )
         assert room == pytest.approx(due)
-        assert turning.carries_a_loan(lender, room)
-        assert not turning.carries_a_loan(lender, room * 0.7)
+        assert turning.carries_a_loan(lender, room, inflow)
+        assert not turning.carries_a_loan(lender, room * 0.7, inflow)
 
 
 def test_what_is_due_elsewhere_may_take_what_the_smallest_loan_leaves() -> None:

@@ -20,4 +20,7 @@ public record Expand(String word) {
 
     /** {@code offer} */
     public static final Expand OFFER = new Expand("offer");
+
+    /** {@code schedule} */
+    public static final Expand SCHEDULE = new Expand("schedule");
 }

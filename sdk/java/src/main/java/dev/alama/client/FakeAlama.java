@@ -54,7 +54,25 @@ public final class FakeAlama {
                             "price", Map.of("expected_loss", 15.2, "running_cost", 8.0, "funding", 10.0, "margin", 3.3),
                             "fee", 600.0,
                             "expected_loss", 250.0,
-                            "rules", List.of()));
+                            "rules", List.of(),
+                            "apr_definition", "simple",
+                            "aprs", Map.of("simple", 36.5, "nominal", 36.5, "effective", 42.57)),
+            "schedule",
+                    Map.of(
+                            "currency", "KES",
+                            "amount", 10_000,
+                            "received", 10_000,
+                            "fee", 600,
+                            "tax", 0,
+                            "interest", 0,
+                            "total", 10_600,
+                            "payments",
+                                    List.of(Map.of(
+                                            "due_in_days", 60,
+                                            "amount", 10_600,
+                                            "principal", 10_000,
+                                            "interest", 0,
+                                            "fee", 600))));
 
     private static final Set<String> LISTED = Set.of(
             "request_id",
@@ -309,6 +327,7 @@ public final class FakeAlama {
         answer.keySet().removeIf(name -> MORE.containsKey(name) && !expanded.contains(name));
         replays.put(key, new Replay(request.body, answer));
         stored.remove("reasons");
+        stored.remove("schedule");
         stored.put("created_at", moment(count));
         stored.put("mode", "test");
         stored.put("key_id", "key_fake");

@@ -3,6 +3,7 @@ package dev.alama.client;
 import java.math.BigDecimal;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 
 /** How the recommended loan came about. */
 public record Offer(
@@ -12,10 +13,21 @@ public record Offer(
         BigDecimal fee,
         BigDecimal expectedLoss,
         List<String> rules,
+        Optional<String> aprDefinition,
+        Optional<Aprs> aprs,
         Map<String, Object> raw)
         implements Answer {
     /** What the price is made of, in percent a year. */
     public record PriceParts(
-            double expectedLoss, double runningCost, double funding, double margin, Map<String, Object> raw)
+            double expectedLoss,
+            double runningCost,
+            double funding,
+            double margin,
+            Optional<Double> tax,
+            Map<String, Object> raw)
+            implements Answer {}
+
+    /** The price by each definition, in percent a year. */
+    public record Aprs(double simple, double nominal, double effective, Map<String, Object> raw)
             implements Answer {}
 }

@@ -22,5 +22,6 @@ public record Score(
         Optional<String> model,
         Optional<String> policy,
         Optional<Offer> offer,
+        Optional<Schedule> schedule,
         Map<String, Object> raw)
         implements Decision {}

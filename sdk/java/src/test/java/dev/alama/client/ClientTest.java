@@ -467,7 +467,8 @@ final class ClientTest {
             "requestId", "score", "tier", "defaultProbability", "decision", "recommendedLimit", "recommendedTermDays",
             "recommendedApr", "baseScore", "contribution", "feature", "features", "code", "rule", "rules", "recourse",
             "language", "target", "model", "policy", "mode", "keyId", "processingMs", "createdAt", "currency", "fee",
-            "expectedLoss", "runningCost", "funding", "margin", "cost", "withinDays", "index",
+            "expectedLoss", "runningCost", "funding", "margin", "tax", "aprDefinition", "simple", "nominal", "effective",
+            "dueInDays", "amount", "received", "principal", "interest", "total", "cost", "withinDays", "index",
             // of what became of them
             "outcome", "result", "date", "recordedAt", "reviewedAt", "givenDecision", "Review.reason",
             // of events and endpoints

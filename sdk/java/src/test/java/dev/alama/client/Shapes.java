@@ -15,7 +15,8 @@ import java.util.stream.Collectors;
 /** Prints what the SDK knows of the API, as JSON: tests/sdk/test_java.py compares it with the service's document. */
 final class Shapes {
     private static final List<Class<? extends Record>> ANSWERS = List.of(
-            ShapValue.class, Reason.class, Offer.PriceParts.class, Offer.class, Score.class, Review.class,
+            ShapValue.class, Reason.class, Offer.PriceParts.class, Offer.Aprs.class, Offer.class,
+            Schedule.Payment.class, Schedule.class, Score.class, Review.class,
             Outcome.class, StoredScore.class, ListedScore.class, OutcomeResult.class, ExplainedValue.class,
             Change.class,
             Counterfactual.class, Obstacle.class, Explanation.class, Health.class, OwnKey.class,
@@ -58,7 +59,7 @@ final class Shapes {
         Application application = Application.builder().mobileMoneyMonths(24).build();
         Score score = alama.score(application);
         String id = score.requestId();
-        ScoreOptions more = new ScoreOptions().expand(Expand.OFFER, Expand.REASONS);
+        ScoreOptions more = new ScoreOptions().expand(Expand.OFFER, Expand.REASONS, Expand.SCHEDULE);
         return List.of(
                 shown("ScoreReply", score),
                 shown("ScoreReply", alama.score(application, more)),
