@@ -12,6 +12,7 @@ from contextlib import ExitStack, contextmanager
 
 import pytest
 
+from alama.platform.server import connections
 from alama.platform.server.connections import Connections, Limits, place_of
 from tests.unit.platform.server.raw_http import (
     PATIENT,
@@ -136,16 +137,20 @@ class Held:
     def cut(self) -> None: ...
 
 
-def test_where_nobody_waits_newcomers_do_not_each_look_through_all() -> None:
+def test_where_nobody_waits_newcomers_do_not_each_look_through_all(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(connections, "AGAIN_S", 3_600.0)  # however long the machine takes
+
     async def flooded() -> int:
-        connections = Connections(SMALL, DESCRIPTORS)
+        held = Connections(SMALL, DESCRIPTORS)
         for number in range(40):
             busy = Held(f"busy {number}", is_busy=True)
-            assert connections.opened(busy)
-            connections.settled(busy)
+            assert held.opened(busy)
+            held.settled(busy)
         Held.looks = 0
         for number in range(1_000):
-            assert not connections.opened(Held(f"new {number}", is_busy=False))
+            assert not held.opened(Held(f"new {number}", is_busy=False))
         return Held.looks
 
     assert asyncio.run(flooded()) <= 40 + 1_000 * (SMALL.health + 1)
