@@ -77,7 +77,7 @@ def test_scores_are_listed_newest_first_with_their_offers(
     when = r"20\d\d-\d\d-\d\d \d\d:\d\d"
     assert re.fullmatch(rf"{second}  {when}  637 C    7\.24%  DECLINED *", newest)
     assert re.fullmatch(
-        rf"{first}  {when}  683 B    3\.40%  APPROVED  KES 13,000  60 d  45\.70%", oldest
+        rf"{first}  {when}  683 B    3\.40%  APPROVED  KES 13,000  60 d  47\.51%", oldest
     )
 
 
