@@ -27,6 +27,7 @@ class Program:
         self._killing = False
         self._known: set[object] = set()
         self._process: subprocess.Popen[str] | None = None
+        self._killed: subprocess.Popen[str] | None = None
 
     def start(
         self,
@@ -77,8 +78,14 @@ class Program:
             if not self._killing or change in self._known:
                 return False
             self._known.add(change)
+            self._killed = self._process
             self.kill()
             return True
+
+    @property
+    def is_killed(self) -> bool:
+        """Whether a change has killed it, and it was not started again."""
+        return self._killing and self._process is self._killed
 
 
 class Wire:
@@ -98,6 +105,7 @@ class Wire:
         self.taken: list[str] = []
         """The ids of the webhooks that it has taken, those again that it took again."""
         self._server = ThreadingHTTPServer((HOST, 0), type("Handler", (_Handler,), {"wire": self}))
+        self._turn = threading.Lock()
         self.url = f"http://{HOST}:{self._server.server_port}"
         self.hook_url = f"{self.url}{_HOOK}"
 
@@ -114,13 +122,21 @@ class Wire:
         """Pass a request on; None where nobody is left to hear the answer."""
         if asked.path == _HOOK:
             return self._passed_to_program(asked, body)
+        if asked.command == "GET":
+            return self._passed_on(asked, body)
+        # One after the other: of many at once all would be made, and kill it once.
+        with self._turn:
+            if self._program.is_killed:
+                return None
+            reply = self._passed_on(asked, body)
+            change = (asked.command, asked.path, body)
+            return None if reply.is_success and self._program.changed(*change) else reply
+
+    def _passed_on(self, asked: _Handler, body: bytes) -> httpx.Response:
         headers = {name: asked.headers[name] for name in _PASSED_ON if name in asked.headers}
-        reply = self._client.request(
+        return self._client.request(
             asked.command, self._service + asked.path, headers=headers, content=body
         )
-        changed = asked.command != "GET" and reply.is_success
-        change = (asked.command, asked.path, body)
-        return None if changed and self._program.changed(*change) else reply
 
     def _passed_to_program(self, asked: _Handler, body: bytes) -> httpx.Response | None:
         try:

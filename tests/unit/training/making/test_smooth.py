@@ -175,7 +175,10 @@ def test_the_order_of_the_rows_does_not_matter(seed: int) -> None:
         (fitted(columns, labels, 4.0), fitted(other, labels[turned], 4.0)),
         (floor(columns, WORD_AXES, labels), floor(other, WORD_AXES, labels[turned])),
     ):
-        assert np.max(np.abs(margins_of(once, columns) - margins_of(again, columns))) < 1e-6
+        # Sums differ in their last digits, and what lies half-way between two steps is rounded
+        # to either of them: one step, in each of the tables.
+        apart = np.abs(margins_of(once, columns) - margins_of(again, columns))
+        assert np.max(apart) <= len(columns) * GRAIN
 
 
 @given(SEEDS, st.sampled_from(STRENGTHS))
