@@ -8,7 +8,8 @@ price follows from these payments. There are three definitions of a yearly rate:
     nominal    the internal rate of a period times the periods of a year
     effective  the internal rate compounded over a year
 
-Whatever decides is made of + - x / alone, which every machine does alike.
+Whatever decides is made of + - x / and powers of decimals, which every machine does alike; rates
+that are only shown may use logarithms.
 """
 
 from __future__ import annotations
