@@ -208,7 +208,7 @@ LOCK = $(UV) pip compile pyproject.toml --quiet --universal --python-version 3.1
 lock: ## Lock requirements/*.txt from pyproject.toml (UPGRADE=1 takes the newest versions)
 	command -v $(UV) >/dev/null || { $(PYTHON) -m venv .venvs/uv && .venvs/uv/bin/python $(PIP) install uv; }
 	$(LOCK) --all-extras --group dev --output-file requirements/dev.txt >/dev/null
-	$(LOCK) --constraints requirements/dev.txt --extra postgres --extra traces --output-file requirements/serve.txt >/dev/null
+	$(LOCK) --constraints requirements/dev.txt --extra postgres --extra statements --extra traces --output-file requirements/serve.txt >/dev/null
 	$(LOCK) --constraints requirements/dev.txt --extra batch --extra train \
 		--output-file requirements/train.txt >/dev/null
 	$(subst pyproject.toml,requirements/peers.in,$(LOCK)) --constraints requirements/train.txt \
