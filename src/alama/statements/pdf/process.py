@@ -33,6 +33,7 @@ def main() -> None:
     pdfium.FPDF_InitLibrary()
     keep_open(_ANSWERED, _TOLD)
     filtered = filter_calls()
+    answer: dict[str, Any]
     try:
         answer = {"document": _read(content, head["password"], head["pages_max"])}
     except Fault as fault:

@@ -274,8 +274,8 @@ class Reader:
 
 
 def _keep(where: list[list[str]], page: Page, lines: Sequence[Line]) -> None:
-    for line in lines[: max(LINES_MAX - len(where), 0)]:
-        where.append([text for _, _, text in cells_of(page, line)])
+    kept = lines[: max(LINES_MAX - len(where), 0)]
+    where.extend([text for _, _, text in cells_of(page, line)] for line in kept)
 
 
 def _find_header(

@@ -47,7 +47,7 @@ class Word(NamedTuple):
     y: float
     text: str
     page: int
-    index: int
+    first: int
     """Of its first character on the page, for what is asked of few words only."""
 
 
@@ -76,18 +76,18 @@ class Page:
 
     def right(self, word: Word) -> float:
         """Give where a word ends."""
-        pdfium.FPDFText_GetCharBox(self._text_page, word.index + len(word.text) - 1, *self._refs)
+        pdfium.FPDFText_GetCharBox(self._text_page, word.first + len(word.text) - 1, *self._refs)
         return self._doubles[1].value
 
     def font(self, word: Word) -> tuple[str, float]:
         """Give the name of the font of a word, and its size."""
-        thing = pdfium.FPDFText_GetTextObject(self._text_page, word.index)
+        thing = pdfium.FPDFText_GetTextObject(self._text_page, word.first)
         font = pdfium.FPDFTextObj_GetFont(thing) if thing else None
         if not font:
             return "", 0.0
         buffer = ctypes.create_string_buffer(META_CHARS_MAX)
         pdfium.FPDFFont_GetBaseFontName(font, buffer, META_CHARS_MAX)
-        size = pdfium.FPDFText_GetFontSize(self._text_page, word.index)
+        size = pdfium.FPDFText_GetFontSize(self._text_page, word.first)
         return buffer.value.decode("latin-1"), round(size, 1)
 
     def _text(self) -> str:
@@ -156,10 +156,10 @@ class Document:
         """Give how often something was appended to the file after it was whole."""
         ends = pdfium.FPDF_GetTrailerEnds(self._handle, None, 0)
         linearized = b"/Linearized" in self._content[:2_048]
-        return max(min(ends, ENDS_MAX) - (2 if linearized else 1), 0)
+        return max(min(int(ends), ENDS_MAX) - (2 if linearized else 1), 0)
 
     def signatures(self) -> int:
-        return max(pdfium.FPDF_GetSignatureCount(self._handle), 0)
+        return max(int(pdfium.FPDF_GetSignatureCount(self._handle)), 0)
 
     def _identifier(self, kind: int) -> bytes:
         size = pdfium.FPDF_GetFileIdentifier(self._handle, kind, None, 0)
