@@ -15,6 +15,8 @@ import sys
 from contextlib import suppress
 from typing import Final
 
+from alama.platform.process_limits import blame_first, leave_no_picture, lower
+
 _NO_NEW_PRIVILEGES: Final = 38
 _SECCOMP: Final = 22
 _FILTER: Final = 2
@@ -64,17 +66,12 @@ def limit(memory_bytes: int, cpu_s: int, niceness: int) -> None:
     """Have this process refused memory and time beyond limits, and files and processes at all."""
     with suppress(OSError):
         os.nice(niceness)
-    for what, most in (
-        (resource.RLIMIT_AS, memory_bytes),
-        (resource.RLIMIT_CPU, cpu_s),
-        (resource.RLIMIT_CORE, 0),
-        (resource.RLIMIT_FSIZE, 0),
-        (resource.RLIMIT_NPROC, 0),
-    ):
-        _, hard = resource.getrlimit(what)
-        lowest = most if hard == resource.RLIM_INFINITY else min(most, hard)
-        with suppress(ValueError, OSError):  # where the system knows no such limit, it has none
-            resource.setrlimit(what, (lowest, lowest))
+    blame_first()
+    leave_no_picture()
+    lower(resource.RLIMIT_AS, memory_bytes)
+    lower(resource.RLIMIT_CPU, cpu_s)
+    lower(resource.RLIMIT_FSIZE, 0)
+    lower(resource.RLIMIT_NPROC, 0)
 
 
 def keep_open(*wanted: int) -> None:
@@ -86,8 +83,7 @@ def keep_open(*wanted: int) -> None:
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     most = 65_536 if hard == resource.RLIM_INFINITY else min(hard, 65_536)
     os.closerange(last + 1, most)
-    with suppress(ValueError, OSError):
-        resource.setrlimit(resource.RLIMIT_NOFILE, (0, 0))
+    lower(resource.RLIMIT_NOFILE, 0)
 
 
 def filter_calls() -> bool:

@@ -20,6 +20,7 @@ import msgspec
 
 from alama.core.errors import AlamaError
 from alama.platform.errors import Kind
+from alama.statements.problems import StatementUnreadable
 
 COMMAND: Final = (sys.executable, "-P", "-m", "alama.statements.pdf.process")
 _CHUNK_BYTES: Final = 1 << 16
@@ -42,12 +43,6 @@ class PdfLimits(NamedTuple):
 
 
 LIMITS: Final = PdfLimits()
-
-
-class UnreadablePdf(AlamaError):
-    """A PDF cannot be read as a statement."""
-
-    kind = Kind(HTTPStatus.UNPROCESSABLE_ENTITY, "statement_unreadable", "Statement unreadable")
 
 
 class PasswordNeeded(AlamaError):
@@ -249,35 +244,39 @@ def _missing() -> AlamaError:
 
 
 def _fault(fault: str | None, limits: PdfLimits) -> AlamaError:
-    match fault:
-        case "password_needed":
-            return PasswordNeeded(
-                "the PDF is protected by a password",
-                hint="send it as `password`, as the applicant got it with the statement",
-            )
-        case "password_wrong":
-            return PasswordNeeded(
-                "the password does not open the PDF",
-                hint="compare it with the one that came with the statement; it counts each letter",
-            )
-        case "not_a_pdf":
-            return UnreadablePdf("the file is no PDF", hint="send the file as it came")
-        case "layout":
-            return UnreadablePdf(
-                "the PDF has no table of a statement that is known here",
-                hint="known are M-PESA Kenya and MTN Uganda; a scan has no words to be read. Any "
-                "other can be sent as CSV or XLSX with a mapping",
-            )
-        case "too_many_pages":
-            return PdfTooCostly(
-                f"the PDF has more than {limits.pages_max} pages",
-                hint="ask for the statement of a shorter period",
-            )
-        case "memory" | "too_large":
-            return PdfTooCostly(
-                "reading the PDF took more memory than a file may", hint=_COSTLY_HINT
-            )
-        case _:
-            return UnreadablePdf(
-                "the PDF is damaged", hint="ask for it again, and send the file as it came"
-            )
+    if fault == "too_many_pages":
+        return PdfTooCostly(
+            f"the PDF has more than {limits.pages_max} pages",
+            hint="ask for the statement of a shorter period",
+        )
+    error, message, hint = _FAULTS.get(fault or "", _FAULTS["broken"])
+    return error(message, hint=hint)
+
+
+_MUCH_MEMORY: Final = "reading the PDF took more memory than a file may"
+
+_FAULTS: Final[dict[str, tuple[type[AlamaError], str, str]]] = {
+    "password_needed": (
+        PasswordNeeded,
+        "the PDF is protected by a password",
+        "send the one that the applicant got with the statement as `password`",
+    ),
+    "password_wrong": (
+        PasswordNeeded,
+        "the password does not open the PDF",
+        "compare it with the one that came with the statement; capitals count",
+    ),
+    "not_a_pdf": (StatementUnreadable, "the file is no PDF", "send the file as it came"),
+    "broken": (
+        StatementUnreadable,
+        "the PDF is damaged",
+        "ask for it again, and send the file as it came",
+    ),
+    "layout": (
+        StatementUnreadable,
+        "the PDF has no table of a statement that is known here",
+        "known are M-PESA Kenya and MTN Uganda, not scanned; send any other as CSV or XLSX",
+    ),
+    "memory": (PdfTooCostly, _MUCH_MEMORY, _COSTLY_HINT),
+    "too_large": (PdfTooCostly, _MUCH_MEMORY, _COSTLY_HINT),
+}
