@@ -33,8 +33,8 @@ class PdfLimits(NamedTuple):
 
     bytes_max: int = 10 << 20
     pages_max: int = 500
-    memory_bytes: int = 512 << 20
-    """Of addresses: the interpreter and PDFium have a fifth of them before a file is read."""
+    memory_bytes: int = 256 << 20
+    """Of addresses; a statement of 3,000 rows is read with a quarter of them."""
     cpu_s: int = 10
     wall_s: float = 30.0
     answer_bytes_max: int = 32 << 20
