@@ -242,8 +242,8 @@ def _cut_off(one: CutOff, simulation: Simulation) -> dict[str, Cell]:
     found: dict[str, Cell] = {
         "score_from": one.low,
         "score_to": one.high,
-        "applications": one.count,
-        "share": one.count / simulation.count,
+        "applications": one.applications,
+        "share": one.applications / simulation.count,
         "approved": one.approved,
         "lendable": one.lendable,
         "predicted_rate_of_lendable": band.probability,

@@ -39,7 +39,10 @@ class Parts:
 
 @dataclass(frozen=True, slots=True)
 class EarningsShown:
-    """What the section of earnings shows."""
+    """What the section of earnings shows.
+
+    `is_chosen`: no loan was given by chance, and of some applicants no outcome is known.
+    """
 
     said: Sequence[str]
     parts: Sequence[Parts]
@@ -50,7 +53,7 @@ class EarningsShown:
     cut_offs: Sequence[CutOff]
     curve: Markup | None
     is_known: bool
-    is_explored: bool
+    is_chosen: bool
     unclear: Verdict = Verdict.UNCLEAR
 
 
@@ -72,7 +75,7 @@ def shown(simulation: Simulation) -> EarningsShown:
         cut_offs=table,
         curve=_curve(table, simulation) if lendable and len(table) > 1 else None,
         is_known=bool(old.earned.known or new.earned.known),
-        is_explored=bool(simulation.explored),
+        is_chosen=not simulation.explored and any(o.band.known < o.lendable for o in table),
     )
 
 
@@ -80,7 +83,8 @@ def _parts(old: Earned, new: Earned) -> Iterator[Parts]:
     yield Parts("Charges, fees included", old.income, new.income)
     yield Parts("Funding", -old.funding, -new.funding)
     yield Parts("Running cost", -old.cost, -new.cost)
-    yield Parts("Tax", -old.tax, -new.tax)
+    if old.tax or new.tax:
+        yield Parts("Tax", -old.tax, -new.tax)
     yield Parts("Expected loss", -old.loss, -new.loss)
 
 
@@ -108,7 +112,7 @@ def _curve(table: Sequence[CutOff], simulation: Simulation) -> Markup:
     best = next(one for one in table if one.is_best)
     told = f"from {best.low} on: {numbers.large(best.above.profit)}"
     currency = simulation.new.policy.currency
-    marks = [_plateau(table, frame, x), svg.line(frame.x0, y(0.0), frame.x1, y(0.0), "axis")]
+    marks = [svg.line(frame.x0, y(0.0), frame.x1, y(0.0), "axis")]
     marks.append(svg.path([(x(a), y(b)) for a, b in points], "curve tone-a"))
     if came:
         marks.append(svg.path([(x(a), y(b)) for a, b in came], "curve tone-b"))
@@ -121,6 +125,7 @@ def _curve(table: Sequence[CutOff], simulation: Simulation) -> Markup:
         frame,
         "Profit by cut-off",
         f"Profit of lending to all from a score on. The most is expected {told}.",
+        _plateau(table, frame, x),
         svg.bottom_axis(frame, x, x.ticks(9), lambda tick: f"{tick:.0f}", "cut-off"),
         svg.left_axis(frame, y, y.ticks(5), numbers.large, f"profit, {currency}"),
         *marks,

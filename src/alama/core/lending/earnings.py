@@ -389,7 +389,7 @@ class CutOff(NamedTuple):
 
     low: int
     high: int
-    count: int
+    applications: int
     approved: int
     band: Earned
     above: Earned
