@@ -7,6 +7,7 @@ import pytest
 from alama.core.lending.earnings import Known
 from alama.core.product import PRODUCT
 from alama.platform.database.database import Database
+from alama.platform.files.packaged import sample_application
 from alama.scoring.replay import StoredCases
 from tests.contract.outcomes import (
     SENT,
@@ -14,10 +15,10 @@ from tests.contract.outcomes import (
     defaulted,
     outcomes_in,
     repaid,
-    scored,
 )
 from tests.entries import DEMO, UMOJA
-from tests.stores import lenders_in, scores_in, vault_of
+from tests.stores import lenders_in, scores_in
+from tests.vaults import a_record, an_entry_of, vault_of
 
 LATER = TODAY + 1_000
 
@@ -28,11 +29,23 @@ def cases(database: Database) -> StoredCases:
     return StoredCases(scores_in(database), vault_of(database), DEMO, PRODUCT, LATER)
 
 
+def kept(database: Database, count: int, lender: str = "demo") -> list[str]:
+    """Keep applications that can be read again."""
+    ring, book = vault_of(database).ring(lender), DEMO if lender == "demo" else UMOJA
+    record = a_record(sample_application())
+    entries = [
+        entry._replace(unsealed=entry.unsealed._replace(record=record))
+        for entry in (an_entry_of(ring, f"A-{number}", book=book) for number in range(count))
+    ]
+    scores_in(database).commit(entries)
+    return [entry.score.request_id for entry in entries]
+
+
 def test_the_outcome_of_a_mature_loan_is_known_and_which_share_came_back(
     cases: StoredCases, database: Database
 ) -> None:
-    good, bad, unvalued, silent = scored(database, 4)
-    theirs, *_ = scored(database, 1, UMOJA)
+    good, bad, unvalued, silent = kept(database, 4)
+    (theirs,) = kept(database, 1, "umoja")
     outcomes = outcomes_in(database)
     news = [
         repaid(good, disbursed_amount=1_000.0, repaid_amount=1_250.0),
@@ -54,7 +67,7 @@ def test_the_outcome_of_a_mature_loan_is_known_and_which_share_came_back(
 def test_a_loan_that_may_still_default_is_not_taken_to_be_good(
     cases: StoredCases, database: Database
 ) -> None:
-    (request_id,) = scored(database)
+    (request_id,) = kept(database, 1)
     outcomes_in(database).record(DEMO, [repaid(request_id)], SENT)
     early = StoredCases(scores_in(database), vault_of(database), DEMO, PRODUCT, TODAY + 1)
     assert [case.known for case in early.first(10)] == [None]
