@@ -31,10 +31,10 @@ def _one_page(content: bytes, page: bytes = b"/MediaBox [0 0 595 842]") -> bytes
         [
             b"<< /Type /Catalog /Pages 2 0 R >>",
             b"<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
-            b"<< /Type /Page /Parent 2 0 R %b /Contents 4 0 R /Resources << /Font << /F1 5 0 R >> "
-            b">> >>" % page,
+            b"<< /Type /Page /Parent 2 0 R %b /Contents 4 0 R /Resources 6 0 R >>" % page,
             content,
             b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>",
+            b"<< /Font << /F1 5 0 R >> >>",
         ]
     )
 
@@ -42,8 +42,10 @@ def _one_page(content: bytes, page: bytes = b"/MediaBox [0 0 595 842]") -> bytes
 def giant_stream(megabytes: int) -> bytes:
     """Give a page whose content is spaces without end once it is unpacked."""
     packer = zlib.compressobj(9)
-    packed = b"".join(packer.compress(b" " * (1 << 20)) for _ in range(megabytes))
-    return _one_page(_stream(packed + packer.flush(), b"/Filter /FlateDecode"))
+    begin = packer.compress(b" ") + packer.flush(zlib.Z_FULL_FLUSH)
+    # What follows such a flush stands for itself, so it can stand there again and again.
+    more = packer.compress(b" " * (1 << 20)) + packer.flush(zlib.Z_FULL_FLUSH)
+    return _one_page(_stream(begin + more * megabytes, b"/Filter /FlateDecode"))
 
 
 def stream_in_streams(times: int) -> bytes:
@@ -92,14 +94,14 @@ def many_objects(count: int) -> bytes:
 
 def form_in_itself() -> bytes:
     """Give a page that draws a form that draws itself, twice."""
-    form = b"/Type /XObject /Subtype /Form /BBox [0 0 9 9] /Resources << /XObject << /X 4 0 R >> >>"
+    form = b"/Type /XObject /Subtype /Form /BBox [0 0 9 9] /Resources 5 0 R"
     return pdf_of(
         [
             b"<< /Type /Catalog /Pages 2 0 R >>",
             b"<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
-            b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 9 9] /Contents 4 0 R "
-            b"/Resources << /XObject << /X 4 0 R >> >> >>",
+            b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 9 9] /Contents 4 0 R /Resources 5 0 R >>",
             _stream(b"/X Do /X Do", form),
+            b"<< /XObject << /X 4 0 R >> >>",
         ]
     )
 

@@ -45,7 +45,7 @@ _EMPLOYERS: Final = ("Jiko Farms Ltd", "Taifa Transport Ltd", "Pwani Textiles Lt
 _LENDERS: Final = ("Tala", "Branch International", "Zenka", "Okash", "Timiza")
 _BOOKMAKERS: Final = ("SportPesa", "Betika", "Odibets")
 _NAMES: Final = {
-    **dict.fromkeys((Kind.MERCHANT_OUT, Kind.AGENT_IN, Kind.AGENT_OUT), _SHOPS),
+    **dict.fromkeys((Kind.MERCHANT_IN, Kind.MERCHANT_OUT, Kind.AGENT_IN, Kind.AGENT_OUT), _SHOPS),
     Kind.BILL_OUT: _BILLERS,
     **dict.fromkeys((Kind.BANK_IN, Kind.BANK_OUT), _BANKS),
     Kind.SALARY_IN: _EMPLOYERS,

@@ -1,4 +1,4 @@
-"""From a PDF to a statement: its table as a CSV file's would be, what stands above it, its facts."""
+"""From a PDF to a statement: its table, what stands above it, and what the file tells of itself."""
 
 from __future__ import annotations
 

@@ -51,7 +51,9 @@ _ISO_DAY: Final = re.compile(r"\d{4}-\d{2}-\d{2}")
 _ISO: Final = re.compile(r"\d{4}-\d{2}-\d{2} \d{2}:\d{2}(?::\d{2})?")
 _DAY_FIRST: Final = re.compile(r"\d{2}[-/]\d{2}[-/]\d{4}")
 _DAY_AND_TIME: Final = re.compile(r"\d{2}[-/]\d{2}[-/]\d{4} ?\d{2}:\d{2}(?::\d{2})?")
-_CLOCK: Final = re.compile(r"\d{2}:\d{2}(?::\d{2})?")
+_DAY_OR_CLOCK: Final = re.compile(
+    rf"{_ISO_DAY.pattern}|{_DAY_FIRST.pattern}|\d{{2}}:\d{{2}}(?::\d{{2}})?"
+)
 
 MPESA_KENYA: Final = Layout(
     "mpesa_kenya",
@@ -370,16 +372,21 @@ def _by_column(layout: Layout, placed: _Placed) -> list[list[Word]]:
 def _is_centred(layout: Layout, body: Sequence[_Placed], starts: Sequence[_Placed]) -> bool:
     """Say whether cells of several lines stand around the first line of their row.
 
-    They do where a row lacks its text beside its figures, or text stands above the first row.
+    They do where text stands above the first row, or above and below a row that has none beside
+    its figures.
     """
-    wrapped = layout.wrapped
-    if any(wrapped not in placed.columns for placed in starts):
-        return True
-    top = starts[0].line.y
-    return any(
-        top < placed.line.y <= top + _LEADING and set(placed.columns) == {wrapped}
+    texts = [
+        placed.line.y
         for placed in body
-    )
+        if layout.wrapped in placed.columns and _is_text(layout, placed)
+    ]
+    for place, start in enumerate(starts):
+        y = start.line.y
+        above = any(y < text <= y + _LEADING for text in texts)
+        below = any(y - _LEADING <= text < y for text in texts)
+        if above and (place == 0 or (below and layout.wrapped not in start.columns)):
+            return True
+    return False
 
 
 def _continue(
@@ -421,7 +428,7 @@ def _is_text(layout: Layout, placed: _Placed) -> bool:
         if at is None or layout.columns[at].is_money:
             return False
         if at == layout.times:
-            if not _CLOCK.fullmatch(word.text):
+            if not _DAY_OR_CLOCK.fullmatch(word.text):
                 return False
         elif at in layout.keys:
             return False
