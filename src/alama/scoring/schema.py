@@ -41,6 +41,8 @@ scores = Table(
     Column("sealed", LargeBinary, nullable=False),
     Column("expected_loss", Float(53), nullable=False),
     Column("applicant_key_id", String(40)),
+    # With what chance a lot was to approve it; NULL: no lot was drawn.
+    Column("propensity", Float(53)),
     # Ids sort by time, so this is also the order in which scores are listed.
     PrimaryKeyConstraint("lender", "mode", "request_id"),
 )
@@ -66,6 +68,13 @@ approvals = Table(
     Column("writer", String(40), nullable=False),
     Column("volume", Float(53), nullable=False),
     Column("expected_loss", Float(53), nullable=False),
+    # How many, and how many of them by lot. Versions before these columns wrote neither.
+    Column("number", Integer, nullable=False, server_default="0"),
+    Column("explored", Integer, nullable=False, server_default="0"),
+    # A row for each part of the portfolio that caps tell apart; its writer says of which.
+    Column("product", String(64)),
+    Column("region", String(64)),
+    Column("tier", String(8)),
     PrimaryKeyConstraint("lender", "mode", "hour", "writer"),
     comment="what was approved in each hour since 1970, a row for each process that wrote it",
 )

@@ -318,6 +318,18 @@ RULES: Final[Mapping[str, Meaning]] = {
         "Such applications were seldom booked in the history that the lender's model learned from.",
         "Have a person decide: no loan of that history says how such applicants repay.",
     ),
+    "blocked": Meaning(
+        "The applicant is on the lender's block list.",
+        "Lend nothing. `alama lists show` says since when and why, whoever put them there.",
+    ),
+    "watched": Meaning(
+        "The applicant is on the lender's watch list.",
+        "Have a person decide, who looks up why in `alama lists show`.",
+    ),
+    "explored": Meaning(
+        "Nothing but the tier was against it, and the lot of `[exploration]` has fallen on it.",
+        "Lend, up to the limit: what becomes of the loan teaches what such applicants repay.",
+    ),
     "shadow": Meaning(
         "The lender has no model of its own yet; `score` is that of the built-in model.",
         "Have a person decide on every application until a model is approved.",
