@@ -332,6 +332,7 @@ TAGS: Final[Mapping[str, str]] = {
     "Scores": "Score an application, ask why and what would change it, read scores, review them.",
     "Outcomes": "Say what became of the loans: whether what a score promised has come true.",
     "Applicants": "Give out or erase what is held on one applicant.",
+    "Lists": "Whom the lender declines, or leaves to a person, whatever they apply with.",
     "Monitoring": "How a book goes, whether applicants have changed, and what came true.",
     "Webhooks": "Be told of scores and changes: where, what was sent, and what became of it.",
     webhooks_examples.TAG_SENT: "What is sent to an endpoint, for whoever writes a receiver.",

@@ -33,6 +33,7 @@ from alama.platform.errors import (
 )
 from alama.platform.timeouts import FRESH_US, run_with_timeout
 from alama.scoring.holds import HOUR_US, Approved, Counts, Day, first_hour, periods
+from alama.scoring.lists import NO_LISTS, Lists
 from alama.vault.ring import Ring
 
 if TYPE_CHECKING:
@@ -66,15 +67,16 @@ class ActiveModel(NamedTuple):
     policy: ReadyPolicy
     day: Day = _FREE_DAY
     always: tuple[Rule, ...] = ()
+    lists: Lists = NO_LISTS
 
     @property
     def holds(self) -> tuple[Rule, ...]:
         """Why every decision is left to a person at this moment."""
         return self.always + self.day.holds
 
-    def around(self, listed: Rule | None, draw: float | None) -> Circumstances:
+    def around(self, subject: bytes | None, draw: float | None, at_us: int) -> Circumstances:
         """Give what decides at this moment beside the application."""
-        holds = self.holds
+        holds, listed = self.holds, self.lists.rule(subject, at_us)
         full = self.day.full if self.policy.caps else None
         if not holds and listed is None and full is None and draw is None:
             return USUAL
@@ -166,6 +168,7 @@ class Directory:
         self._used_us: dict[str, int] = {}
         self._days: dict[Book, Day] = {}
         self._so_far = SoFar(scores)
+        self._lists: dict[Book, Lists] = {}
         self._ready = lru_cache(_MODELS_MAX)(self._make_ready)
 
     async def caller(self, text: str) -> Caller:
@@ -279,7 +282,9 @@ class Directory:
         day = self._days.setdefault(book, Day())
         policy = active.policy.policy
         day.settle(policy, pause, self._so_far.of(book, policy, self._clock()))
-        return active._replace(day=day, always=always)
+        lists = self._scores.lists(book, self._lists.get(book, NO_LISTS))
+        self._lists[book] = lists
+        return active._replace(day=day, always=always, lists=lists)
 
     def _make_ready(
         self, model_id: str | None, policy_id: str | None, currency: str

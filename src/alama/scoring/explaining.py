@@ -97,7 +97,8 @@ class Explaining:
         subject = None if reference is None else caller.subject(reference)
         # Who names nobody draws anew with each request: an explanation would speak of another lot.
         draw = None if subject is None else caller.draw(active, subject, arrival.request_id)
-        around = active.around(None, draw)  # of now: the day goes on while the request waits
+        # Of now: the day goes on while the request waits.
+        around = active.around(subject, draw, arrival.at_us)
 
         def search() -> Explanation:
             ready = self._ready(active.policy)

@@ -117,7 +117,7 @@ def _leaves(path: str, said: msgspec.Struct) -> Iterator[tuple[str, object]]:
     for name, value in msgspec.structs.asdict(said).items():
         if isinstance(value, msgspec.Struct):
             yield from _leaves(f"{path}{name}.", value)
-        else:
+        elif value is not msgspec.UNSET:
             yield f"{path}{name}", msgspec.to_builtins(value)
 
 

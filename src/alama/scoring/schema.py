@@ -12,6 +12,7 @@ from sqlalchemy import (
     PrimaryKeyConstraint,
     String,
     Table,
+    Text,
 )
 
 from alama.platform.database.tables import METADATA
@@ -109,4 +110,31 @@ daily_counts = Table(
     PrimaryKeyConstraint("lender", "mode", "day", "model_id", "writer"),
     comment="how often each field fell into each band, and each score and decision was given; once "
     "a day is over, without the bands of few scores: it outlives what was erased",
+)
+
+list_entries = Table(
+    "list_entries",
+    METADATA,
+    Column("lender", String(40), nullable=False),
+    Column("mode", String(4), nullable=False),
+    Column("applicant_key_id", String(40), nullable=False),
+    Column("name", String(8), nullable=False),
+    Column("reason", String(40), nullable=False),
+    Column("person", Text, nullable=False),
+    Column("note", Text, nullable=False),
+    Column("listed_us", BigInteger, nullable=False),
+    Column("until_us", BigInteger),
+    Column("key_id", String(40)),
+    PrimaryKeyConstraint("lender", "mode", "applicant_key_id"),
+    comment="whom a lender declines or leaves to a person, whatever they apply with",
+)
+
+list_changes = Table(
+    "list_changes",
+    METADATA,
+    Column("lender", String(40), nullable=False),
+    Column("mode", String(4), nullable=False),
+    Column("version", String(16), nullable=False),
+    PrimaryKeyConstraint("lender", "mode"),
+    comment="another version after each change, by which processes know to read the lists again",
 )

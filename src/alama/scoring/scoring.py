@@ -226,7 +226,7 @@ class Scoring:
         reference = self._intake.reference_of(application)
         subject = None if reference is None else caller.subject(reference)
         draw = caller.draw(active, subject, arrival.request_id)
-        around = active.around(None, draw)
+        around = active.around(subject, draw, arrival.at_us)
         assessment = assess(active.model, active.policy, application, around)
         region = active.policy.region_of(application.values)
         if active.day.bounded and assessment.decision is Decision.APPROVED:

@@ -24,6 +24,7 @@ from alama.platform.event_bundles import Audience, Bundle, bundles
 from alama.platform.events import Event, EventKind, ScoreGiven, score_created
 from alama.scoring import schema
 from alama.scoring.counts import Approvals, Tallies, approved_between, fold_counts, tally_of_days
+from alama.scoring.lists import lists_of
 from alama.scoring.records import (
     EVERY,
     Earlier,
@@ -54,6 +55,7 @@ if TYPE_CHECKING:
     from alama.platform.acts import ActLog
     from alama.platform.book import Book
     from alama.scoring.holds import Counts
+    from alama.scoring.lists import Lists
     from alama.vault.vault import Vault
 
 
@@ -375,6 +377,11 @@ class Scores:
         """What was approved in each part of a book from an hour since 1970 on, before another."""
         with self._database.reading() as connection:
             return approved_between(connection, book, since_hour, until_hour)
+
+    def lists(self, book: Book, known: Lists) -> Lists:
+        """The lists of a book: the same as are known where nobody has changed them since."""
+        with self._database.reading() as connection:
+            return lists_of(connection, book, known)
 
     def tally(self, book: Book, first_day: int, last_day: int) -> Mapping[str, Tally]:
         """What each model, by its id, met and gave in a book in these days since 1970, UTC.
