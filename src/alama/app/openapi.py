@@ -65,7 +65,16 @@ def all_schemas(catalogue: Catalogue) -> dict[str, Schema]:
     tidy: dict[str, Schema] = {name: _tidy(schema) for name, schema in made.items()}
     tidy[request.__name__] = _application(tidy[request.__name__], catalogue)
     tidy["Problem"]["properties"]["remains"] |= reference("ScoreListed")
-    for name in ("State", "Movement", "RateVerdict", "Urgency", "EventKind", "Scope"):
+    for name in (
+        "State",
+        "Movement",
+        "RateVerdict",
+        "Urgency",
+        "EventKind",
+        "Scope",
+        "ListName",
+        "ListReason",
+    ):
         _inline(tidy, reference(name), tidy.pop(name)["enum"])
     tidy["Problem"]["properties"]["code"]["x-codes"] = problem_codes()
     tidy["FieldFault"]["properties"]["code"]["x-codes"] = _told(FIELDS)
