@@ -257,6 +257,34 @@ class ListEndpoints:
         return self._lists.put(caller.book, [_listing(one) for one in sent], caller.key.id)
 
     @Operation(
+        path="/v1/lists/entries",
+        method="GET",
+        id="listListed",
+        tag=TAG,
+        summary="Read the lists",
+        description="Entries name nobody: the lender's own references are kept nowhere in clear. "
+        "Ask for those at `/v1/lists/find`.",
+        scope=Scope.LISTS_READ,
+        parameters=("list", "limit", "list_cursor"),
+        replies={
+            200: Success(
+                "A page of entries.", reference("ListPage"), headers=RATE, examples=("list_page",)
+            )
+        },
+        refusals=(BadParameter,),
+    )
+    async def page(self, call: Call) -> Reply:
+        caller, headers = await self._admission.admit(call, Scope.LISTS_READ)
+        asked = parameters.read(call, ("list", "limit", "cursor"))
+        name = _list_name(asked.get("list"))
+        limit = parameters.limit(asked.get("limit"), PAGE_DEFAULT, PAGE_MAX)
+        cursor = parameters.cursor(asked.get("cursor"), APPLICANT_KEY_PREFIX)
+        found = await run_with_timeout(
+            lambda: self._lists.page(caller.book, cursor, limit + 1, name)
+        )
+        return private_json(page_reply(found, limit), headers)
+
+    @Operation(
         path="/v1/lists/remove",
         method="POST",
         id="unlistApplicant",
@@ -316,34 +344,6 @@ class ListEndpoints:
         sent = fields.read(OnList, await json_body(call), RULES, _CHECKS)
         entry = await run_with_timeout(lambda: self._lists.find(caller.book, sent.applicant_ref))
         return private_json(found_reply(entry), headers)
-
-    @Operation(
-        path="/v1/lists/entries",
-        method="GET",
-        id="listListed",
-        tag=TAG,
-        summary="Read the lists",
-        description="Entries name nobody: the lender's own references are kept nowhere in clear. "
-        "Ask for those at `/v1/lists/find`.",
-        scope=Scope.LISTS_READ,
-        parameters=("list", "limit", "list_cursor"),
-        replies={
-            200: Success(
-                "A page of entries.", reference("ListPage"), headers=RATE, examples=("list_page",)
-            )
-        },
-        refusals=(BadParameter,),
-    )
-    async def page(self, call: Call) -> Reply:
-        caller, headers = await self._admission.admit(call, Scope.LISTS_READ)
-        asked = parameters.read(call, ("list", "limit", "cursor"))
-        name = _list_name(asked.get("list"))
-        limit = parameters.limit(asked.get("limit"), PAGE_DEFAULT, PAGE_MAX)
-        cursor = parameters.cursor(asked.get("cursor"), APPLICANT_KEY_PREFIX)
-        found = await run_with_timeout(
-            lambda: self._lists.page(caller.book, cursor, limit + 1, name)
-        )
-        return private_json(page_reply(found, limit), headers)
 
 
 def _list_name(said: str | None) -> ListName | None:
