@@ -227,8 +227,8 @@ def test_the_help_of_issue_names_every_scope(
     told = capsys.readouterr().out
     assert [scope for scope in book.Scope if scope not in told] == []
     assert (
-        "(default: all but pilot:write, pilot:read, applicants:write, applicants:read, lists:write, "
-        "lists:read, keys:rotate)" in told
+        "(default: all but pilot:write, pilot:read, applicants:write, applicants:read, "
+        "lists:write, lists:read, keys:rotate)" in told
     )
 
 
