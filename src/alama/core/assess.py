@@ -11,7 +11,8 @@ import msgspec
 
 from alama.core import calibration
 from alama.core.application import Application, Value
-from alama.core.lending.decision import decide
+from alama.core.lending.asking import Asking, LoanChoice, choice_of
+from alama.core.lending.decision import Verdict, decide
 from alama.core.lending.offer import Offer, make_offer
 from alama.core.lending.policy import HOLDS, Decision, Rule
 from alama.core.units import Points, Probability
@@ -46,13 +47,26 @@ class ExplainedScore(msgspec.Struct, frozen=True):
     card: str
 
 
+class CounterOffer(msgspec.Struct, frozen=True):
+    """The largest loans that would be answered otherwise than what was asked for.
+
+    `approved` would be approved; `review`, which is larger, would be left to a person. Where the
+    policy has approved the first of them instead, `as_asked` are the codes of what decided against
+    the loan that was asked for.
+    """
+
+    approved: LoanChoice | None
+    review: LoanChoice | None
+    as_asked: tuple[str, ...] = ()
+
+
 class Assessment(ExplainedScore, frozen=True):
     """What model and policy say about one application.
 
     `rules` are the codes of what decided against it, none where it is approved. The limit of the
     offer is 0 where the decision is DECLINED, or would be if nothing were held. `slots` are the
     places of the values in the tables of the card, in its order; records from before they were kept
-    have none.
+    have none. `counter` is told where the policy makes counter-offers and there is one.
     """
 
     tier: str
@@ -60,6 +74,7 @@ class Assessment(ExplainedScore, frozen=True):
     offer: Offer
     rules: tuple[str, ...]
     slots: tuple[int, ...] = ()
+    counter: CounterOffer | None = None
 
     @property
     def holds(self) -> tuple[Rule, ...]:
@@ -83,7 +98,8 @@ def assess(
     scored = scorecard.score(values)
     verdict = decide(policy, scorecard, values, scored)
     decision, rules = verdict.decision, verdict.rules
-    offer = make_offer(policy, decision, verdict.loan)
+    offer = make_offer(policy, decision, verdict.loan, values)
+    counter = None if verdict.counter is None else _counter_offer(policy, verdict, holds)
     if holds:
         decision, rules = Decision.REVIEW, (*rules, *(hold.value for hold in holds))
     return Assessment(
@@ -98,7 +114,36 @@ def assess(
         offer=offer,
         rules=rules,
         slots=tuple(scored.slots),
+        counter=counter,
     )
+
+
+def _counter_offer(policy: ReadyPolicy, verdict: Verdict, holds: tuple[Rule, ...]) -> CounterOffer:
+    """Put loans that were found into figures; while something holds all are left to a person."""
+    assert verdict.counter is not None
+    approved, review = verdict.counter.approved, verdict.counter.review
+    if holds:
+        approved, review = None, review or approved
+    return CounterOffer(
+        None if approved is None else choice_of(policy, approved, Decision.APPROVED),
+        None if review is None else choice_of(policy, review, Decision.REVIEW),
+        verdict.as_asked,
+    )
+
+
+def menu(
+    policy: ReadyPolicy, application: Application, holds: tuple[Rule, ...] = ()
+) -> list[LoanChoice]:
+    """Give what the applicant could ask for, by amount and term: no loan that is declined.
+
+    `holds` leave all of them to a person, as `assess` has it.
+    """
+    scorecard = policy.model.scorecard_for(application)
+    values = policy.as_asked(application.values)
+    found = Asking(policy, scorecard, values, scorecard.score(values)).menu()
+    if not holds:
+        return list(found)
+    return [msgspec.structs.replace(loan, decision=Decision.REVIEW) for loan in found]
 
 
 def explain_score(model: ReadyModel, application: Application) -> ExplainedScore:

@@ -10,11 +10,21 @@ import math
 from bisect import bisect_right
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from msgspec import UnsetType
+
 from alama.core.errors import FieldProblem, InvalidApplication, InvalidExpression, InvalidPolicy
 from alama.core.expressions import expression as expressions
 from alama.core.expressions.certainty import Slope
 from alama.core.lending.loan import AMOUNT, TERM, Loans, LoanTables
-from alama.core.lending.policy import Decision, OwnRule, Policy, Rule, Sufficiency, Tier
+from alama.core.lending.policy import (
+    CounterOffers,
+    Decision,
+    OwnRule,
+    Policy,
+    Rule,
+    Sufficiency,
+    Tier,
+)
 from alama.core.lending.policy_check import TERM_DAYS_MAX
 from alama.core.lending.pricing import Tariff
 from alama.core.model import ReadyModel, money_factor
@@ -68,24 +78,36 @@ _BY_DECISION: Final = {
 
 
 class ReadyRule:
-    """A policy's own rule, ready to be asked.
+    """A policy's own rule that decides, ready to be asked.
 
-    `bounds_loans` says that it speaks of the loan, and objects to a larger one wherever it objects
-    to a smaller one: then it also bounds what may be offered.
+    `reads_loan` says that it speaks of the loan. `bounds_loans` says that it then objects to a
+    larger one wherever it objects to a smaller one: so it also bounds what may be offered.
     """
 
-    __slots__ = ("bounds_loans", "fires", "objection")
+    __slots__ = ("bounds_loans", "fires", "objection", "reads_loan")
 
-    def __init__(self, rule: OwnRule, model: ReadyModel) -> None:
+    def __init__(self, rule: OwnRule, decision: Decision, model: ReadyModel) -> None:
         expression = _understood(rule, model)
-        self.objection = Objection(rule.name, rule.decision)
+        self.objection = Objection(rule.name, decision)
         self.fires: Callable[[Sequence[Value]], bool] = expression.fires
+        self.reads_loan = bool(expression.fields & {AMOUNT, TERM})
         # A rule that does not read the amount objects to a term, whatever the amount.
         self.bounds_loans = (
             expression.slope(AMOUNT) in {Slope.CONSTANT, Slope.RISES}
             if AMOUNT in expression.fields
             else TERM in expression.fields
         )
+
+
+class ReadyCap:
+    """A policy's own rule that bounds the limit, ready to be asked; it reads no amount."""
+
+    __slots__ = ("fires", "limit_max", "name")
+
+    def __init__(self, rule: OwnRule, limit_max: int, model: ReadyModel) -> None:
+        self.name = rule.name
+        self.fires: Callable[[Sequence[Value]], bool] = _understood(rule, model).fires
+        self.limit_max = limit_max
 
 
 def _understood(rule: OwnRule, model: ReadyModel) -> Expression:
@@ -199,6 +221,8 @@ class ReadyPolicy:
         "_tiers_worst_first",
         "amount_place",
         "below_break_even",
+        "capping_rules",
+        "counter_offers",
         "currency",
         "existing_place",
         "existing_share",
@@ -246,7 +270,18 @@ class ReadyPolicy:
         self.existing_share = policy.affordability.existing_repayments_share
         self._outflow_place = position.get(OUTFLOW)
         self._outflow_ratio_max = policy.affordability.outflow_ratio_max
-        self.rules = tuple(ReadyRule(rule, model) for rule in policy.rules)
+        self.rules = tuple(
+            ReadyRule(rule, rule.decision, model)
+            for rule in policy.rules
+            if not isinstance(rule.decision, UnsetType)
+        )
+        self.capping_rules = tuple(
+            ReadyCap(rule, rule.limit_max, model)
+            for rule in policy.rules
+            if not isinstance(rule.limit_max, UnsetType)
+        )
+        said = policy.counter_offers
+        self.counter_offers = CounterOffers.NONE if isinstance(said, UnsetType) else said
         self.loan_rules = tuple(rule for rule in self.rules if rule.bounds_loans)
         names = policy.law.forbidden_fields
         self.forbidden = tuple((position[name], name) for name in names if name in position)
@@ -310,6 +345,13 @@ class ReadyPolicy:
     def objections_of_rules(self, values: Sequence[Value]) -> list[Objection]:
         """Say which of the policy's own rules object."""
         return [rule.objection for rule in self.rules if rule.fires(values)]
+
+    def capping(self, values: Sequence[Value], term: int) -> list[ReadyCap]:
+        """Give the rules that bound the limit of a term, by its place."""
+        if not self.capping_rules:
+            return []
+        asked = self.as_if_asked(values, self.limit_step, self.terms_days[term])
+        return [rule for rule in self.capping_rules if rule.fires(asked)]
 
     def objections_of_tier(self, tier: Tier) -> tuple[Objection, ...]:
         """Say what a tier has against those in it."""
