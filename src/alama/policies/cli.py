@@ -450,15 +450,15 @@ def summary(ready: ReadyPolicy) -> Table:
 
 
 _COUNTER_OFFERS: Final = {
-    CounterOffers.SHOW: "shown, where another loan would be approved",
-    CounterOffers.APPROVE: "approved in place of the loan that was asked for",
-    CounterOffers.NONE: "none",
+    CounterOffers.SHOW: "shown where one would be approved",
+    CounterOffers.APPROVE: "approved in place of what was asked for",
+    CounterOffers.NONE: "not told of",
 }
 
 
 def _counter_offers(policy: Policy) -> Iterator[tuple[str, str]]:
     if not isinstance(policy.counter_offers, UnsetType):
-        yield "counter-offers", _COUNTER_OFFERS[policy.counter_offers]
+        yield "other loans", _COUNTER_OFFERS[policy.counter_offers]
 
 
 def _referrals(policy: Policy) -> str:

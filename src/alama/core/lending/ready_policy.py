@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from msgspec import UnsetType
 
+from alama.core import memory
 from alama.core.errors import FieldProblem, InvalidApplication, InvalidExpression, InvalidPolicy
 from alama.core.expressions import expression as expressions
 from alama.core.expressions.certainty import Slope
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 
     from alama.core.application import Application, Value
     from alama.core.booking import ReadyBooking
-    from alama.core.catalogue import Field
+    from alama.core.catalogue import Catalogue, Field
     from alama.core.expressions.expression import Expression
     from alama.core.likeness import ReadyLikeness
     from alama.core.scorecard import Scorecard, Scored
@@ -84,10 +85,11 @@ class ReadyRule:
     larger one wherever it objects to a smaller one: so it also bounds what may be offered.
     """
 
-    __slots__ = ("bounds_loans", "fires", "objection", "reads_loan")
+    __slots__ = ("bounds_loans", "fires", "objection", "reads_loan", "reads_memory")
 
-    def __init__(self, rule: OwnRule, decision: Decision, model: ReadyModel) -> None:
-        expression = _understood(rule, model)
+    def __init__(self, rule: OwnRule, decision: Decision, catalogue: Catalogue) -> None:
+        expression = _understood(rule, catalogue)
+        self.reads_memory = not memory.NAMES.isdisjoint(expression.fields)
         self.objection = Objection(rule.name, decision)
         self.fires: Callable[[Sequence[Value]], bool] = expression.fires
         self.reads_loan = bool(expression.fields & {AMOUNT, TERM})
@@ -102,18 +104,20 @@ class ReadyRule:
 class ReadyCap:
     """A policy's own rule that bounds the limit, ready to be asked; it reads no amount."""
 
-    __slots__ = ("fires", "limit_max", "name")
+    __slots__ = ("fires", "limit_max", "name", "reads_memory")
 
-    def __init__(self, rule: OwnRule, limit_max: int, model: ReadyModel) -> None:
+    def __init__(self, rule: OwnRule, limit_max: int, catalogue: Catalogue) -> None:
+        expression = _understood(rule, catalogue)
         self.name = rule.name
-        self.fires: Callable[[Sequence[Value]], bool] = _understood(rule, model).fires
+        self.fires: Callable[[Sequence[Value]], bool] = expression.fires
         self.limit_max = limit_max
+        self.reads_memory = not memory.NAMES.isdisjoint(expression.fields)
 
 
-def _understood(rule: OwnRule, model: ReadyModel) -> Expression:
-    """Parse a rule that reads nothing but fields of the model, or raise `InvalidPolicy`."""
+def _understood(rule: OwnRule, catalogue: Catalogue) -> Expression:
+    """Parse a rule that reads nothing but fields of the catalogue, or raise `InvalidPolicy`."""
     try:
-        return expressions.parse(rule.when, model.catalogue)
+        return expressions.parse(rule.when, catalogue)
     except InvalidExpression as error:
         raise InvalidPolicy(
             f"the rule {rule.name} cannot be read for this model: {error}",
@@ -213,15 +217,18 @@ class ReadyPolicy:
 
     __slots__ = (
         "_doubts",
+        "_forgotten",
         "_loan_tables",
         "_outflow_place",
         "_outflow_ratio_max",
         "_scores_min",
+        "_sent_width",
         "_tier_to_confirm",
         "_tiers_worst_first",
         "amount_place",
         "below_break_even",
         "capping_rules",
+        "catalogue",
         "counter_offers",
         "currency",
         "existing_place",
@@ -233,6 +240,7 @@ class ReadyPolicy:
         "loan_rules",
         "model",
         "policy",
+        "reads_memory",
         "rules",
         "standard_loan",
         "tariffs",
@@ -270,15 +278,21 @@ class ReadyPolicy:
         self.existing_share = policy.affordability.existing_repayments_share
         self._outflow_place = position.get(OUTFLOW)
         self._outflow_ratio_max = policy.affordability.outflow_ratio_max
+        self.catalogue = memory.with_memory(model.catalogue)
+        self._sent_width = len(model.catalogue.fields)
+        self._forgotten = memory.NOTHING[: len(self.catalogue.fields) - self._sent_width]
         self.rules = tuple(
-            ReadyRule(rule, rule.decision, model)
+            ReadyRule(rule, rule.decision, self.catalogue)
             for rule in policy.rules
             if not isinstance(rule.decision, UnsetType)
         )
         self.capping_rules = tuple(
-            ReadyCap(rule, rule.limit_max, model)
+            ReadyCap(rule, rule.limit_max, self.catalogue)
             for rule in policy.rules
             if not isinstance(rule.limit_max, UnsetType)
+        )
+        self.reads_memory = any(
+            rule.reads_memory for rules in (self.rules, self.capping_rules) for rule in rules
         )
         said = policy.counter_offers
         self.counter_offers = CounterOffers.NONE if isinstance(said, UnsetType) else said
@@ -323,7 +337,12 @@ class ReadyPolicy:
             raise InvalidApplication(problems)
 
     def as_asked(self, values: Sequence[Value]) -> Sequence[Value]:
-        """Give the values with the standard loan where an application does not say."""
+        """Give the values with the standard loan where an application does not say.
+
+        Of a borrower who is not named nothing is remembered.
+        """
+        if self.reads_memory and len(values) == self._sent_width:
+            values = (*values, *self._forgotten)
         loan = self.standard_loan
         amount = loan.amount if self.amount_place is None else values[self.amount_place]
         term = loan.term_days if self.term_place is None else values[self.term_place]

@@ -216,7 +216,7 @@ class ReadyRecourse:
 
     def _needed_of_all(self) -> Iterator[Condition]:
         """Yield what an approval needs beside the score of its tier, whatever the card."""
-        position = self.policy.model.catalogue.position
+        position = self.policy.catalogue.position
         deciding = {rule.objection.code: rule for rule in self.policy.rules}
         for own, names in zip(self.policy.policy.rules, self._turns.fields_read, strict=True):
             # One that bounds the limit alone objects to nobody, and where another loan is approved
