@@ -112,7 +112,7 @@ def assemble(
     return Statement(
         format=source.format,
         currency=source.currency,
-        entries=_with_reversals(entries, [row for row in rows if row.signed]),
+        entries=link_reversals(entries, [row.words for row in rows if row.signed]),
         rows=len(rows) + len(unread),
         unread=tuple(unread),
         unknown=tuple(Unknown(words, many) for words, many in unknown.most_common(UNKNOWN_MAX)),
@@ -127,43 +127,39 @@ def _content(row: Row) -> str:
     return "row-" + hashlib.blake2b(told.encode(), digest_size=8).hexdigest()
 
 
-def _with_reversals(entries: list[Entry], rows: Sequence[Row]) -> tuple[Entry, ...]:
+def link_reversals(entries: Sequence[Entry], words: Sequence[str] = ()) -> tuple[Entry, ...]:
     """Say of each reversal which entry it takes back, as far as that can be told.
 
     By the receipt that its words name; or else the last earlier entry of that amount the other
     way, of the same counterparty where the reversal has one.
     """
-    if not any(entry.kind is Kind.REVERSAL for entry in entries):
+    open_ones = [place for place, entry in enumerate(entries) if _takes_back(entry)]
+    if not open_ones:
         return tuple(entries)
-    by_group: defaultdict[str, list[int]] = defaultdict(list)
-    by_amount: defaultdict[tuple[int, Direction], list[int]] = defaultdict(list)
-    for place, entry in enumerate(entries):
+    linked = list(entries)
+    taken = {entry.reverses for entry in entries if entry.reverses is not None}
+    by_amount: defaultdict[tuple[int, Direction], list[Entry]] = defaultdict(list)
+    for entry in entries:
         if entry.kind is not Kind.REVERSAL and entry.status is Status.COMPLETED:
-            by_group[entry.group].append(place)
-            by_amount[entry.amount, entry.direction].append(place)
-    taken: set[int] = set()
-    for place, (entry, row) in enumerate(zip(entries, rows, strict=True)):
-        if (
-            entry.kind is not Kind.REVERSAL
-            or entry.reverses
-            or entry.status is not Status.COMPLETED
-        ):
-            continue
+            by_amount[entry.amount, entry.direction].append(entry)
+    for place in open_ones:
+        entry = entries[place]
         against = Direction.OUT if entry.direction is Direction.IN else Direction.IN
-        named = [
+        free = [
             one
-            for receipt in _RECEIPT.findall(row.words)
-            for one in by_group.get(receipt, [])
-            if entries[one].amount == entry.amount and entries[one].direction is against
+            for one in by_amount.get((entry.amount, against), ())
+            if one.at <= entry.at and one.id not in taken
         ]
-        earlier = [
-            one
-            for one in by_amount.get((entry.amount, against), [])
-            if entries[one].at <= entry.at
-            and entry.counterparty in (None, entries[one].counterparty)
-        ]
-        free = [one for one in named or earlier if one not in taken]
-        if free:
-            taken.add(free[-1])
-            entries[place] = msgspec.structs.replace(entry, reverses=entries[free[-1]].id)
-    return tuple(entries)
+        receipts = set(_RECEIPT.findall(words[place])) if words else set()
+        named = [one for one in free if one.group in receipts]
+        same = [one for one in free if entry.counterparty in (None, one.counterparty)]
+        if named or same:
+            found = (named or same)[-1]
+            taken.add(found.id)
+            linked[place] = msgspec.structs.replace(entry, reverses=found.id)
+    return tuple(linked)
+
+
+def _takes_back(entry: Entry) -> bool:
+    is_done = entry.status is Status.COMPLETED
+    return is_done and entry.kind is Kind.REVERSAL and entry.reverses is None
