@@ -21,7 +21,7 @@ from alama.core.lending.policy import Decision, Policy
 from alama.platform.terminal.tables import Glyphs, Scale, glyphs, style_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from rich.console import Console
 

@@ -284,6 +284,7 @@ class FakeAlama:
         request_id, _ = self._new_id("req_")
         return {
             "rules": [],
+            "counter_offers": None,
             "base_score": 640.0,
             "reasons": [],
             "recourse": "already_met",

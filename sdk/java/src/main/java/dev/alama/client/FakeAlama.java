@@ -367,6 +367,7 @@ public final class FakeAlama {
                 "recourse", "already_met",
                 "counterfactuals", List.of(),
                 "binding", List.of()));
+        answer.put("counter_offers", null);
         answer.put("notice", null);
         answer.put("language", "en");
         answer.put("target", "APPROVED");
