@@ -12,6 +12,7 @@ import msgspec
 from alama.core import calibration
 from alama.core.application import Application, Value
 from alama.core.lending.asking import Asking, LoanChoice, choice_of
+from alama.core.lending.circumstances import LISTED, USUAL, Circumstances, Lot, settle
 from alama.core.lending.decision import Verdict, decide
 from alama.core.lending.offer import Offer, make_offer
 from alama.core.lending.policy import HOLDS, Decision, Rule
@@ -75,33 +76,55 @@ class Assessment(ExplainedScore, frozen=True):
     rules: tuple[str, ...]
     slots: tuple[int, ...] = ()
     counter: CounterOffer | None = None
+    # Left out where no lot counts: most policies draw none.
+    lot: Lot | msgspec.UnsetType = msgspec.UNSET
+
+    @property
+    def propensity(self) -> Probability | None:
+        """With what chance a lot was to approve this; None: no lot was drawn."""
+        return None if isinstance(self.lot, msgspec.UnsetType) else self.lot.propensity
+
+    @property
+    def explored(self) -> bool:
+        """Whether the lot has approved this, and nothing else would have."""
+        return Rule.EXPLORED in self.rules
 
     @property
     def holds(self) -> tuple[Rule, ...]:
         """What left everything to a person when this was said, whoever asked."""
         return tuple(Rule(code) for code in self.rules if code in HOLDS)
 
+    def circumstances(self, policy: ReadyPolicy) -> Circumstances:
+        """Give those in which this was said, as far as they had a part in it."""
+        listed = next((rule for rule in LISTED if rule.value in self.rules), None)
+        full = tuple(code for code in self.rules if code in policy.caps)
+        draw = None if isinstance(self.lot, msgspec.UnsetType) else self.lot.draw
+        return Circumstances(self.holds, listed, (lambda *_: full) if full else None, draw)
+
 
 def assess(
     model: ReadyModel,
     policy: ReadyPolicy,
     application: Application,
-    holds: tuple[Rule, ...] = (),
+    around: Circumstances = USUAL,
 ) -> Assessment:
     """Score, calibrate, explain, decide and price; the policy is laid out for this model.
 
-    `holds` are reasons to leave every decision of the day to a person.
+    `around` is what decides beside the application.
     """
     assert policy.model is model
     scorecard = model.scorecard_for(application)
     values = policy.as_asked(application.values)
     scored = scorecard.score(values)
     verdict = decide(policy, scorecard, values, scored)
+    lot = None
+    if around is not USUAL:
+        verdict, lot = settle(policy, verdict, scorecard, values, scored, around)
     decision, rules = verdict.decision, verdict.rules
     offer = make_offer(policy, decision, verdict.loan, values)
-    counter = None if verdict.counter is None else _counter_offer(policy, verdict, holds)
-    if holds:
-        decision, rules = Decision.REVIEW, (*rules, *(hold.value for hold in holds))
+    counter = _counter_offer(policy, verdict, around)
+    if around.holds:
+        decision, rules = Decision.REVIEW, (*rules, *(hold.value for hold in around.holds))
     return Assessment(
         score=calibration.shown_score(scored.points),
         default_probability=calibration.shown_probability(scored.points),
@@ -115,14 +138,19 @@ def assess(
         rules=rules,
         slots=tuple(scored.slots),
         counter=counter,
+        lot=msgspec.UNSET if lot is None else lot,
     )
 
 
-def _counter_offer(policy: ReadyPolicy, verdict: Verdict, holds: tuple[Rule, ...]) -> CounterOffer:
-    """Put loans that were found into figures; while something holds all are left to a person."""
-    assert verdict.counter is not None
+def _counter_offer(
+    policy: ReadyPolicy, verdict: Verdict, around: Circumstances
+) -> CounterOffer | None:
+    """Put loans that were found into figures, as the circumstances leave them."""
+    if verdict.counter is None or around.listed is Rule.BLOCKED:
+        return None
     approved, review = verdict.counter.approved, verdict.counter.review
-    if holds:
+    is_full = any(code in policy.caps for code in verdict.rules)
+    if around.certain or is_full:
         approved, review = None, review or approved
     return CounterOffer(
         None if approved is None else choice_of(policy, approved, Decision.APPROVED),
@@ -132,16 +160,18 @@ def _counter_offer(policy: ReadyPolicy, verdict: Verdict, holds: tuple[Rule, ...
 
 
 def menu(
-    policy: ReadyPolicy, application: Application, holds: tuple[Rule, ...] = ()
+    policy: ReadyPolicy, application: Application, around: Circumstances = USUAL
 ) -> list[LoanChoice]:
     """Give what the applicant could ask for, by amount and term: no loan that is declined.
 
-    `holds` leave all of them to a person, as `assess` has it.
+    Holds and a watch list leave all of them to a person, as `assess` has it.
     """
+    if around.listed is Rule.BLOCKED:
+        return []
     scorecard = policy.model.scorecard_for(application)
     values = policy.as_asked(application.values)
     found = Asking(policy, scorecard, values, scorecard.score(values)).menu()
-    if not holds:
+    if not around.certain:
         return list(found)
     return [msgspec.structs.replace(loan, decision=Decision.REVIEW) for loan in found]
 

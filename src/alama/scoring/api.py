@@ -464,8 +464,9 @@ def loan_on_offer(loan: LoanChoice) -> LoanOnOffer:
 
 
 def _menu(given: Given) -> list[LoanOnOffer]:
-    loans = menu(given.active.policy, given.application, given.assessment.holds)
-    return [loan_on_offer(loan) for loan in loans]
+    policy = given.active.policy
+    around = given.assessment.circumstances(policy)
+    return [loan_on_offer(loan) for loan in menu(policy, given.application, around)]
 
 
 def schedule_detail(policy: ReadyPolicy, offer: Offer) -> ScheduleDetail | None:
