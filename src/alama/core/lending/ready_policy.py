@@ -119,6 +119,22 @@ class ReadyCap:
         self.reads_memory = not memory.NAMES.isdisjoint(expression.fields)
 
 
+def _deciding(policy: Policy, catalogue: Catalogue) -> tuple[ReadyRule, ...]:
+    return tuple(
+        ReadyRule(rule, rule.decision, catalogue)
+        for rule in policy.rules
+        if not isinstance(rule.decision, UnsetType)
+    )
+
+
+def _capping(policy: Policy, catalogue: Catalogue) -> tuple[ReadyCap, ...]:
+    return tuple(
+        ReadyCap(rule, rule.limit_max, catalogue)
+        for rule in policy.rules
+        if not isinstance(rule.limit_max, UnsetType)
+    )
+
+
 def _understood(rule: OwnRule, catalogue: Catalogue) -> Expression:
     """Parse a rule that reads nothing but fields of the catalogue, or raise `InvalidPolicy`."""
     try:
@@ -302,16 +318,8 @@ class ReadyPolicy:
         self.catalogue = memory.with_memory(model.catalogue)
         self._sent_width = len(model.catalogue.fields)
         self._forgotten = memory.NOTHING[: len(self.catalogue.fields) - self._sent_width]
-        self.rules = tuple(
-            ReadyRule(rule, rule.decision, self.catalogue)
-            for rule in policy.rules
-            if not isinstance(rule.decision, UnsetType)
-        )
-        self.capping_rules = tuple(
-            ReadyCap(rule, rule.limit_max, self.catalogue)
-            for rule in policy.rules
-            if not isinstance(rule.limit_max, UnsetType)
-        )
+        self.rules = _deciding(policy, self.catalogue)
+        self.capping_rules = _capping(policy, self.catalogue)
         self.reads_memory = any(
             rule.reads_memory for rules in (self.rules, self.capping_rules) for rule in rules
         )
