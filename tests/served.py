@@ -14,6 +14,7 @@ from alama.core.intake import Intake
 from alama.core.product import PRODUCT
 from alama.lenders.installation import Installation
 from alama.lenders.limits import RateLimit
+from alama.memory.store import Memory
 from alama.platform import clock
 from alama.platform.addresses import Reach
 from alama.platform.http.endpoint import application
@@ -85,7 +86,9 @@ class Service(NamedTuple):
         pieces: list[bytes | None],
     ) -> Received | None:
         ledger = GroupCommit(Scores.at(self.installed), lambda _: None)
-        explaining = Explaining(Intake(PRODUCT))
+        explaining = Explaining(
+            Intake(PRODUCT), Memory(self.installed.database, self.installed.vault).of
+        )
         reports = WorkQueue("reports", REPORTS_MAX, 4)
         ledger.start()
         try:

@@ -10,6 +10,7 @@ from alama.core.intake import Intake
 from alama.core.product import PRODUCT
 from alama.lenders import installation, keys
 from alama.lenders.installation import Installation
+from alama.memory.store import Stand
 from alama.platform import ids, settings
 from alama.platform.book import Book, Mode
 from alama.platform.clock import stopwatch_us
@@ -28,7 +29,7 @@ class CommitAtOnce:
     def __init__(self, scores: Scores) -> None:
         self._scores = scores
 
-    async def append(self, entry: Entry) -> Earlier | None:
+    async def append(self, entry: Entry) -> Earlier | Stand | None:
         (fate,) = self._scores.commit([entry])
         if isinstance(fate, StoreUnfit):
             raise fate

@@ -14,6 +14,7 @@ from alama.core.application import Application, Value
 from alama.core.lending.decision import decide
 from alama.core.lending.offer import Offer, make_offer
 from alama.core.lending.policy import HOLDS, Decision, Rule
+from alama.core.memory import Remembered
 from alama.core.units import Points, Probability
 
 if TYPE_CHECKING:
@@ -46,13 +47,14 @@ class ExplainedScore(msgspec.Struct, frozen=True):
     card: str
 
 
-class Assessment(ExplainedScore, frozen=True):
+class Assessment(ExplainedScore, frozen=True, omit_defaults=True):
     """What model and policy say about one application.
 
     `rules` are the codes of what decided against it, none where it is approved. The limit of the
     offer is 0 where the decision is DECLINED, or would be if nothing were held. `slots` are the
     places of the values in the tables of the card, in its order; records from before they were kept
-    have none.
+    have none. `memory` is what the borrower was remembered by at that moment; None: nobody was
+    named.
     """
 
     tier: str
@@ -60,6 +62,7 @@ class Assessment(ExplainedScore, frozen=True):
     offer: Offer
     rules: tuple[str, ...]
     slots: tuple[int, ...] = ()
+    memory: Remembered | None = None
 
     @property
     def holds(self) -> tuple[Rule, ...]:
@@ -98,6 +101,7 @@ def assess(
         offer=offer,
         rules=rules,
         slots=tuple(scored.slots),
+        memory=application.memory,
     )
 
 

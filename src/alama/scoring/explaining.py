@@ -8,24 +8,31 @@ of scores went from 1.2 to 3.3 ms; with the searches in the event loop it went t
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from alama.core.application import Application
+from alama.core.application import Application, remembering
 from alama.core.explanation import Explanation, explain
 from alama.core.lending.policy import Decision
 from alama.core.reasons.dictionary import Language
 from alama.core.recourse.answer import Sought, read_goal, read_locked
 from alama.core.recourse.ready import ReadyRecourse
+from alama.memory.borrower import hour_of, remembered
 from alama.platform.http.exchange import Arrival, taken_ms
-from alama.platform.timeouts import WorkQueue
+from alama.platform.timeouts import WorkQueue, run_with_timeout
 from alama.scoring.directory import ActiveModel, Caller
-from alama.scoring.sandbox import Sandbox, may_name_fixture
+from alama.scoring.sandbox import Sandbox, is_fixture, may_name_fixture
 
 if TYPE_CHECKING:
     from alama.core.intake import Intake
+    from alama.memory.borrower import Borrower
+    from alama.platform.book import Book
+
+Recall = Callable[["Book", bytes], "Borrower"]
+"""Gives what a book remembers of whoever is found by these bytes."""
 
 TARGET_DEFAULT: Final = Decision.APPROVED.value
 """What ways lead to where nobody says."""
@@ -77,8 +84,10 @@ class Explained(msgspec.Struct, frozen=True):
 class Explaining:
     """The use case behind POST /v1/explain. One instance lives in one event loop."""
 
-    def __init__(self, intake: Intake) -> None:
+    def __init__(self, intake: Intake, recall: Recall) -> None:
+        """Read applications by an intake; `recall` gives what is remembered of an applicant."""
         self._intake = intake
+        self._recall = recall
         self._sandbox = Sandbox(intake)
         self._queue = WorkQueue("explanations", WAITING_MAX, WAITING_EACH_MAX)
         self._ready = lru_cache(_READY_MAX)(ReadyRecourse)
@@ -93,6 +102,7 @@ class Explaining:
         application = self._intake.read(body)
         active.policy.refuse_forbidden(application)
         sought = question.sought(active)
+        application = await self._remembering(caller, arrival, application)
         holds = active.holds  # of now: the day goes on while the request waits
 
         def search() -> Explanation:
@@ -110,6 +120,18 @@ class Explaining:
         explanation = await self._queue.take(caller.book, search)
         ms = taken_ms(arrival)
         return Explained(arrival.request_id, ms, question, application, explanation, active)
+
+    async def _remembering(
+        self, caller: Caller, arrival: Arrival, application: Application
+    ) -> Application:
+        """Give an application with what is remembered of whom it names, as a score would."""
+        reference = self._intake.reference_of(application)
+        if reference is None or is_fixture(caller, reference):
+            return application
+        subject = caller.ring.subject(caller.book.mode.value, reference)
+        borrower = await run_with_timeout(lambda: self._recall(caller.book, subject))
+        now = remembered(borrower, hour_of(arrival.at_us))
+        return remembering(application, now, caller.active_model().model.catalogue)
 
     def close(self) -> None:
         """Let the thread go, when nobody asks any more."""

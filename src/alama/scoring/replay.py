@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import msgspec
 
 from alama.core import model as models
-from alama.core.application import may_have_been_word
+from alama.core.application import may_have_been_word, remembering
 from alama.core.assess import Assessment, assess
 from alama.core.errors import InvalidApplication
 from alama.core.intake import Intake
@@ -87,8 +87,9 @@ def recall(registry: Registry, vault: Vault, stored: StoredScore) -> Record:
 def replay(record: Record) -> tuple[Difference, ...]:
     """Assess a stored application again and say what differs; nothing should."""
     intake = Intake(record.model.catalogue, may_have_been_word)
-    application = intake.read(record.sealed.application)
     said = record.sealed.assessment
+    application = intake.read(record.sealed.application)
+    application = remembering(application, said.memory, record.model.catalogue)
     again = assess(record.model, record.policy, application, said.holds)
     if not said.slots:  # given before they were kept
         again = msgspec.structs.replace(again, slots=())
@@ -166,6 +167,7 @@ class StoredCases:
         self._scores = scores
         self._vault = vault
         self._book = book
+        self._catalogue = catalogue
         self._intake = Intake(catalogue, may_have_been_word)
         self.unfit = 0
         self.erased = 0
@@ -195,8 +197,10 @@ class StoredCases:
 
     def _case(self, stored: StoredScore) -> Case | None:
         try:
-            sent = open_score(self._vault, stored).application
-            return Case(stored.row.request_id, self._intake.read(sent))
+            sealed = open_score(self._vault, stored)
+            application = self._intake.read(sealed.application)
+            known = remembering(application, sealed.assessment.memory, self._catalogue)
+            return Case(stored.row.request_id, known)
         except InvalidApplication:
             self.unfit += 1
         except Erased:

@@ -50,7 +50,7 @@ def said(policy: Policy, remembered: Remembered | None) -> Assessment:
 
 
 def test_the_fields_are_those_of_what_is_remembered_in_their_order() -> None:
-    assert tuple(field.name for field in memory.FIELDS) == Remembered._fields
+    assert tuple(field.name for field in memory.FIELDS) == Remembered.__struct_fields__
     assert not memory.NAMES & PRODUCT.position.keys()
 
 

@@ -20,6 +20,7 @@ from alama.core.product import PRODUCT
 from alama.core.recourse.answer import Hindrance, Status
 from alama.core.units import Money
 from alama.lenders.records import Key, OnboardingIncomplete, Pause
+from alama.memory.borrower import NOBODY
 from alama.platform.book import USUAL_SCOPES, Book, Mode
 from alama.platform.errors import Busy, ModelUnavailable
 from alama.platform.files.packaged import builtin, languages
@@ -66,7 +67,7 @@ def tell(story: Callable[[Explaining], Awaitable[T]]) -> T:
     """Let a story happen in an event loop of its own."""
 
     async def told() -> T:
-        use = Explaining(Intake(PRODUCT))
+        use = Explaining(Intake(PRODUCT), lambda *_: NOBODY)
         try:
             return await story(use)
         finally:

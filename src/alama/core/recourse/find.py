@@ -188,7 +188,7 @@ class Applicant:
     def after(self, moves: Moves, chosen: Sequence[int]) -> Assessment:
         """Assess the application with some moves made."""
         values = tuple(moves.changed(self.application.values, chosen))
-        changed = Application(values, self.application.spelled)
+        changed = Application(values, self.application.spelled, self.application.memory)
         return assess(self.model, self.policy, changed, self.holds)
 
     def works(self, moves: Moves, chosen: Sequence[int]) -> Assessment | None:
