@@ -17,6 +17,7 @@ from alama.platform.days import DAY_US, day_of
 from alama.platform.event_bundles import COLUMNS, Bundle, unfolded
 from alama.platform.events import Event, EventKind
 from alama.scoring.sequels import Answer
+from tests.vaults import vault_of
 from tests.entries import DEMO, NOON_US, an_entry
 from tests.stores import acts_in, scores_in
 
@@ -26,7 +27,7 @@ SENT = Sent("5f" * 32)
 
 
 def outcomes_in(database: Database, now_us: int = NOW_US) -> Outcomes:
-    return Outcomes(OutcomeStore(database, acts_in(database)), lambda: now_us)
+    return Outcomes(OutcomeStore(database, acts_in(database), vault_of(database)), lambda: now_us)
 
 
 def scored(database: Database, count: int = 1, book: Book = DEMO) -> list[str]:

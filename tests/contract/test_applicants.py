@@ -28,6 +28,7 @@ from alama.scoring import schema as scoring_schema
 from alama.scoring.records import IdempotencyKeyReused
 from alama.scoring.replay import open_score
 from alama.vault import schema
+from tests.vaults import vault_of
 from tests.audited import verdict_on
 from tests.challenged import MODEL, a_challenger
 from tests.clocks import HandClock
@@ -316,7 +317,7 @@ def test_an_export_tells_how_the_loan_went_and_what_other_models_would_have_said
         News(request_id, State.DEFAULTED, day_number(late)),
         News(request_id, State.REPAID, day_number(later), repaid_amount=900.0),
     ]
-    store = OutcomeStore(house.database, house.log)
+    store = OutcomeStore(house.database, house.log, vault_of(house.database))
     Outcomes(store, lambda: NOON_US + 99 * DAY_US).record(DEMO, news, Sent())
     challenger = a_challenger()
     given = ("sha256:decides", 600, "C", 0.1, "REVIEW")

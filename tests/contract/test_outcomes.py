@@ -18,6 +18,7 @@ from alama.platform.days import DAY_US, day_number
 from alama.platform.errors import StoreUnfit
 from alama.scoring import schema
 from alama.scoring.sequels import Answer
+from tests.vaults import vault_of
 from tests.audited import verdict_on
 from tests.clocks import HandClock
 from tests.contract.outcomes import (
@@ -264,7 +265,7 @@ def test_news_that_had_to_wait_are_heard_when_it_is_their_turn(
     database: Database, elsewhere: Database
 ) -> None:
     (request_id,) = scored(database)
-    store, turn = OutcomeStore(elsewhere, acts_in(elsewhere)), threading.Event()
+    store, turn = OutcomeStore(elsewhere, acts_in(elsewhere), vault_of(elsewhere)), threading.Event()
 
     def late() -> int:
         # Asked at the beginning it would not have been their turn yet.

@@ -156,7 +156,7 @@ def after_asking(
     if promises and hour - promises[0].hour >= ASKED_HOURS:
         promises = tuple(one for one in promises if hour - one.hour < ASKED_HOURS)
     if decision is Decision.APPROVED and limit:
-        promises = (*promises, Promise(hour, limit, request_id))
+        promises = (*promises, Promise(hour, float(limit), request_id))
     return Borrower(asked, promises, borrower.loans, borrower.outcomes)
 
 
@@ -166,7 +166,9 @@ def after_review(
     """Remember that a person approved a loan, or declined one that had been approved."""
     others = tuple(one for one in borrower.promises if one.request_id != request_id)
     if approved and limit:
-        others = (*others, Promise(hour, limit, request_id))
+        others = (*others, Promise(hour, float(limit), request_id))
+    if others == borrower.promises:
+        return borrower
     return msgspec.structs.replace(borrower, promises=others)
 
 

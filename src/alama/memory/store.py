@@ -11,7 +11,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import msgspec
-from sqlalchemy import select
+from sqlalchemy import delete, select, update
 
 from alama.memory import schema
 from alama.memory.borrower import NOBODY, Borrower, pack, unpack
@@ -20,11 +20,13 @@ from alama.platform.errors import StoreUnfit
 from alama.vault import envelope
 from alama.vault import schema as vault_schema
 from alama.vault.ring import ApplicantKey
+from alama.vault.sealed_texts import ChangeText, SealedText
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+    from sqlalchemy import ColumnElement, Connection
     from sqlalchemy.engine.interfaces import DBAPICursor
 
     from alama.platform.book import Book
@@ -151,6 +153,48 @@ _ROW: Final[Any] = [schema.borrowers.c[name] for name in BorrowerRow._fields]
 _KEY: Final[Any] = [vault_schema.applicant_keys.c[name] for name in ApplicantKey._fields]
 
 
+class StoredBorrower(NamedTuple):
+    """A borrower as stored, and the key that opens the row."""
+
+    row: BorrowerRow
+    key: ApplicantKey
+
+
+def stored_borrower(connection: Connection, chosen: ColumnElement[bool]) -> StoredBorrower | None:
+    """Give the borrower of a chosen applicant, if anything is remembered of them."""
+    keys = vault_schema.applicant_keys
+    both = schema.borrowers.join(keys, keys.c.id == schema.borrowers.c.applicant_key_id)
+    row = connection.execute(select(*_ROW, *_KEY).select_from(both).where(chosen)).first()
+    if row is None:
+        return None
+    return StoredBorrower(BorrowerRow._make(row[: len(_ROW)]), ApplicantKey._make(row[len(_ROW) :]))
+
+
+def open_borrower(vault: Vault, stored: StoredBorrower) -> Borrower:
+    """Read what is remembered of a borrower; `Erased`, or `StoreUnfit` where it is damaged."""
+    row, key = stored
+    return opened(vault.data_key(row.lender, row.mode, key), row)
+
+
+def forget(connection: Connection, key_ids: Sequence[str]) -> None:
+    """Delete what is remembered under some keys."""
+    gone = schema.borrowers.c.applicant_key_id.in_(key_ids)
+    connection.execute(delete(schema.borrowers).where(gone))
+
+
+def reseal(connection: Connection, key_id: str, change: ChangeText) -> int:
+    """Change the text of the borrower under a key, if there is one; how many were changed."""
+    table = schema.borrowers
+    row = connection.execute(select(*_ROW).where(table.c.applicant_key_id == key_id)).first()
+    if row is None:
+        return 0
+    kept = BorrowerRow._make(row)
+    text = change(SealedText(kept.lender, kept.mode, key_id, PART, kept.sealed))
+    chosen = update(table).where(table.c.applicant_key_id == key_id)
+    connection.execute(chosen.values(sealed=text))
+    return 1
+
+
 class Memory:
     """What a book remembers, to be read by whoever stores nothing."""
 
@@ -161,20 +205,9 @@ class Memory:
     def of(self, book: Book, subject: bytes) -> Borrower:
         """Give what is remembered of an applicant; `StoreUnfit` where it is damaged."""
         keys = vault_schema.applicant_keys
-        query = (
-            select(*_ROW, *_KEY)
-            .select_from(
-                schema.borrowers.join(keys, keys.c.id == schema.borrowers.c.applicant_key_id)
-            )
-            .where(in_book(keys, book), keys.c.subject == subject)
-        )
         with self._database.reading() as connection:
-            row = connection.execute(query).first()
-        if row is None:
-            return NOBODY
-        key = ApplicantKey._make(row[len(_ROW) :])
-        cipher = self._vault.data_key(book.lender, book.mode.value, key)
-        return opened(cipher, BorrowerRow._make(row[: len(_ROW)]))
+            stored = stored_borrower(connection, in_book(keys, book) & (keys.c.subject == subject))
+        return NOBODY if stored is None else open_borrower(self._vault, stored)
 
 
 class RecentBorrowers:

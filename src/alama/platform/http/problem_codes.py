@@ -173,10 +173,10 @@ PROBLEMS: Final[Mapping[str, Meaning]] = {
         "Ask the operator to pause the lender: every decision is then left to a person.",
     ),
     "body_too_large": Meaning(
-        "The body is larger than 64 KiB; one of outcomes, than 512 KiB; a loan history, than "
-        "64 MiB.",
-        "Send the fields that the operation knows and nothing else; outcomes in several requests; "
-        "of a history the newest loans.",
+        "The body is larger than 64 KiB; one of outcomes, than 512 KiB; of loans, than 1 MiB; a "
+        "loan history, than 64 MiB.",
+        "Send the fields that the operation knows and nothing else; outcomes and loans in several "
+        "requests; of a history the newest loans.",
     ),
     "unsupported_media_type": Meaning(
         "The body is not said to be JSON, plain or gzip; a loan history, CSV or Parquet.",
