@@ -17,9 +17,9 @@ from alama.platform.days import DAY_US, day_of
 from alama.platform.event_bundles import COLUMNS, Bundle, unfolded
 from alama.platform.events import Event, EventKind
 from alama.scoring.sequels import Answer
-from tests.vaults import vault_of
 from tests.entries import DEMO, NOON_US, an_entry
 from tests.stores import acts_in, scores_in
+from tests.vaults import vault_of
 
 TODAY = day_of(NOON_US)
 NOW_US = NOON_US + 100 * DAY_US

@@ -28,12 +28,12 @@ from alama.scoring import schema as scoring_schema
 from alama.scoring.records import IdempotencyKeyReused
 from alama.scoring.replay import open_score
 from alama.vault import schema
-from tests.vaults import vault_of
 from tests.audited import verdict_on
 from tests.challenged import MODEL, a_challenger
 from tests.clocks import HandClock
 from tests.entries import DEMO, NOON_US
 from tests.protected import APPLICATION, DAY_US, House
+from tests.vaults import vault_of
 
 LIVE = Book("demo", Mode.LIVE)
 TODAY = NOON_US // DAY_US

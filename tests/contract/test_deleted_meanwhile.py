@@ -19,12 +19,12 @@ from alama.protection import retention
 from alama.scoring import schema
 from alama.scoring.sequels import Answer
 from alama.vault import schema as vault_schema
-from tests.vaults import vault_of
 from tests.audited import verdict_on
 from tests.challenged import MODEL, a_challenger
 from tests.clocks import HandClock
 from tests.entries import DEMO
 from tests.protected import DAY_US, House
+from tests.vaults import vault_of
 
 SCORES = 60
 GIVEN = ("sha256:decides", 600, "C", 0.1, "REVIEW")

@@ -51,6 +51,13 @@ compared without case, and one that the model never met is scored as "other". A 
 twice is refused, and so is every name that is not listed here."""
 
 
+_WORDS: Final = (
+    *("State", "Movement", "RateVerdict", "Urgency", "EventKind", "Scope"),
+    *("LoanEventKind", "Ending"),
+)
+"""Lists of words, which stand where they are used."""
+
+
 def all_schemas(catalogue: Catalogue) -> dict[str, Schema]:
     """Give every schema by name."""
     request = request_type(catalogue)
@@ -65,7 +72,7 @@ def all_schemas(catalogue: Catalogue) -> dict[str, Schema]:
     tidy: dict[str, Schema] = {name: _tidy(schema) for name, schema in made.items()}
     tidy[request.__name__] = _application(tidy[request.__name__], catalogue)
     tidy["Problem"]["properties"]["remains"] |= reference("ScoreListed")
-    for name in ("State", "Movement", "RateVerdict", "Urgency", "EventKind", "Scope"):
+    for name in _WORDS:
         _inline(tidy, reference(name), tidy.pop(name)["enum"])
     tidy["Problem"]["properties"]["code"]["x-codes"] = problem_codes()
     tidy["FieldFault"]["properties"]["code"]["x-codes"] = _told(FIELDS)

@@ -32,7 +32,7 @@ def hour_of(at_us: int) -> int:
     return at_us // HOUR_US
 
 
-class EventKind(StrEnum):
+class LoanEventKind(StrEnum):
     """What can be told of a loan."""
 
     DISBURSED = "disbursed"
@@ -56,7 +56,7 @@ class LoanEvent(NamedTuple):
     """
 
     loan: str
-    kind: EventKind
+    kind: LoanEventKind
     day: int
     amount: float | None = None
     name: str | None = None
@@ -178,12 +178,12 @@ def after_review(
 def after_event(borrower: Borrower, event: LoanEvent) -> tuple[Borrower, Answer]:
     """Take in what was told of a loan, and say what became of it."""
     loan = borrower.loans.get(event.loan, KeptLoan())
-    if event.kind is EventKind.PAYMENT:
+    if event.kind is LoanEventKind.PAYMENT:
         name = event.name or f"{event.day} {event.amount!r}"
         paid = Amount(event.day, event.amount or 0.0)
         answer = _answer(loan.payments.get(name), paid, event)
         after = msgspec.structs.replace(loan, payments={**loan.payments, name: paid})
-    elif event.kind is EventKind.DISBURSED:
+    elif event.kind is LoanEventKind.DISBURSED:
         lent = Disbursed(event.day, event.amount or 0.0, event.dues, event.request_id)
         answer = _answer(loan.disbursed, lent, event)
         after = msgspec.structs.replace(loan, disbursed=lent)

@@ -15,7 +15,7 @@ from alama.core.catalogue import WORD_LENGTH_MAX
 from alama.core.errors import FieldProblem
 from alama.core.intake import members
 from alama.core.memory import Amount as Due
-from alama.memory.borrower import Answer, Ending, EventKind, LoanEvent
+from alama.memory.borrower import Answer, Ending, LoanEvent, LoanEventKind
 from alama.memory.loans import BATCH_MAX, Loans, Result, Sent, Told
 from alama.monitoring.outcomes_api import AMOUNT_MAX, YEARS
 from alama.platform import ids
@@ -57,7 +57,7 @@ RULES: Final = {
         str, f"{_WORD}, and no phone number, e-mail address or national id: what you score by"
     ),
     "loan": Rule(str, _WORD),
-    "kind": Rule(str, f"must be one of {', '.join(EventKind)}"),
+    "kind": Rule(str, f"must be one of {', '.join(LoanEventKind)}"),
     "date": Rule(str, _DATE),
     "amount": Rule(float, _MONEY),
     "id": Rule(str, _WORD),
@@ -87,7 +87,7 @@ class NewLoanEvent(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ]
     loan: Annotated[Word, Meta(description="Your own name for the loan, the same in each event.")]
     kind: Annotated[
-        EventKind,
+        LoanEventKind,
         Meta(
             description="`disbursed`: it was paid out. `payment`: something came back. `closed`: "
             "nothing is waited for any more."
@@ -218,12 +218,12 @@ def read_one(sent: Sequence[tuple[str, object]]) -> Told:
     return _told(found)
 
 
-_OF_KIND: Final[Mapping[EventKind, frozenset[str]]] = {
-    EventKind.DISBURSED: frozenset(
+_OF_KIND: Final[Mapping[LoanEventKind, frozenset[str]]] = {
+    LoanEventKind.DISBURSED: frozenset(
         {"amount", "request_id", "due_date", "due_amount", "instalments", "first_due_date"}
     ),
-    EventKind.PAYMENT: frozenset({"amount", "id"}),
-    EventKind.CLOSED: frozenset({"request_id", "closed_as"}),
+    LoanEventKind.PAYMENT: frozenset({"amount", "id"}),
+    LoanEventKind.CLOSED: frozenset({"request_id", "closed_as"}),
 }
 """What an event may say beside whose loan it is and when."""
 
@@ -236,7 +236,7 @@ def _faults_of(sent: NewLoanEvent) -> Iterator[FieldProblem]:
             yield FieldProblem(name, "unknown_field", f"is no field of {sent.kind}")
     if "amount" in allowed and sent.amount is None:
         yield FieldProblem("amount", "missing_field", f"is required of {sent.kind}")
-    if sent.kind is not EventKind.DISBURSED:
+    if sent.kind is not LoanEventKind.DISBURSED:
         return
     for name in ("due_amount", "instalments", "first_due_date"):
         if getattr(sent, name) is not None and sent.due_date is None:
@@ -388,7 +388,7 @@ def requests() -> dict[str, Json]:
     loan = {"applicant_ref": "cust-20391", "loan": "L-7741"}
     disbursed = {
         **loan,
-        "kind": EventKind.DISBURSED.value,
+        "kind": LoanEventKind.DISBURSED.value,
         "date": _date(0),
         "amount": 12_500,
         "request_id": REQUEST_ID,
@@ -398,12 +398,12 @@ def requests() -> dict[str, Json]:
     }
     payment = {
         **loan,
-        "kind": EventKind.PAYMENT.value,
+        "kind": LoanEventKind.PAYMENT.value,
         "date": _date(29),
         "amount": 6_610,
         "id": "P-1",
     }
-    closed = {**loan, "kind": EventKind.CLOSED.value, "date": _date(58)}
+    closed = {**loan, "kind": LoanEventKind.CLOSED.value, "date": _date(58)}
     return {
         "loan_event": {"summary": "A loan was paid out", "value": disbursed},
         "loan_events": {

@@ -233,6 +233,7 @@ class _Search:
         "_bounds",
         "_inflow",
         "_loans",
+        "_most",
         "_owed",
         "_policy",
         "_room",
@@ -252,6 +253,7 @@ class _Search:
         self._owed = owed_monthly(policy, values, self._inflow)
         self._room = room_monthly(tier, self._inflow, self._owed)
         self._values = values
+        self._most = policy.most_to(values)
         self._binding: Sequence[ReadyRule] = ()
         self._bounds: dict[int, int] = {}
         self.cuts_losses = tier.decision is not _DECLINED
@@ -306,6 +308,7 @@ class _Search:
         it allow. So a band that allows amounts of its own, but not all that are larger, holds the
         answer.
         """
+        at_most = min(at_most, self._most)
         if self._binding:
             at_most = min(at_most, self._bound(term))
         if at_least > at_most:

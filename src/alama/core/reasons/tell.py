@@ -66,6 +66,10 @@ _DECISIONS: Final[Mapping[str, Decision]] = {
     Rule.VALUE_OUTSIDE_TRAINING: Decision.REVIEW,
     Rule.UNLIKE_TRAINING: Decision.REVIEW,
     Rule.SELDOM_BOOKED: Decision.REVIEW,
+    Rule.LATE_ON_A_LOAN: Decision.DECLINED,
+    Rule.ASKED_OFTEN: Decision.REVIEW,
+    Rule.EXPOSURE: Decision.DECLINED,
+    Rule.LADDER: Decision.DECLINED,
 }
 """What each rule leaves at best; that of the break-even is the policy's to say."""
 

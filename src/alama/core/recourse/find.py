@@ -239,6 +239,19 @@ class Judge:
 # --------------------------------------------------------------------------- what stands in the way
 
 
+_UNMOVED: Final = tuple(
+    rule.value
+    for rule in (
+        Rule.TOO_FEW_FIELDS,  # to give more of them is no change of those that were given
+        Rule.LATE_ON_A_LOAN,
+        Rule.ASKED_OFTEN,
+        Rule.EXPOSURE,
+        Rule.LADDER,
+    )
+)
+"""Rules that no change of a field that was given moves."""
+
+
 def _certain_obstacles(applicant: Applicant, gates: Iterable[Gate]) -> list[Obstacle]:
     """Give what binds before anything is tried; where there is something, a search is idle."""
     if applicant.need == math.inf:
@@ -246,10 +259,9 @@ def _certain_obstacles(applicant: Applicant, gates: Iterable[Gate]) -> list[Obst
     if isinstance(applicant.goal, Approval) and applicant.holds:
         return [Obstacle(Hindrance.RULE, rule=hold.value) for hold in applicant.holds]
     found = [_rule(applicant, gate) for gate in gates if gate.is_shut]
-    # To give more fields is no change of those that were given.
-    code = Rule.TOO_FEW_FIELDS.value
-    if isinstance(applicant.goal, Approval) and code in applicant.now.rules:
-        found.append(Obstacle(Hindrance.RULE, rule=code))
+    if isinstance(applicant.goal, Approval):
+        codes = [code for code in _UNMOVED if code in applicant.now.rules]
+        found += [Obstacle(Hindrance.RULE, rule=code) for code in codes]
     return found
 
 

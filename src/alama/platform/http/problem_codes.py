@@ -318,6 +318,22 @@ RULES: Final[Mapping[str, Meaning]] = {
         "Such applications were seldom booked in the history that the lender's model learned from.",
         "Have a person decide: no loan of that history says how such applicants repay.",
     ),
+    "late_on_a_loan": Meaning(
+        "A payment on another loan of this borrower is late, by more than the policy lets pass.",
+        "Lend nothing until it is paid; tell of the payment by `POST /v1/loans`.",
+    ),
+    "asked_often": Meaning(
+        "This borrower has asked as often within 24 hours as the policy lets pass.",
+        "Have a person decide: whoever asks for less and less until it is granted needs a word.",
+    ),
+    "exposure": Meaning(
+        "What this borrower owes leaves no room for another loan under the policy's cap.",
+        "Lend nothing until something is paid back; approvals of the last three days count too.",
+    ),
+    "ladder": Meaning(
+        "What this borrower owes is all that the policy lends to somebody who has repaid so much.",
+        "Lend nothing until a loan is paid back: the next one may be larger then.",
+    ),
     "shadow": Meaning(
         "The lender has no model of its own yet; `score` is that of the built-in model.",
         "Have a person decide on every application until a model is approved.",
