@@ -321,13 +321,17 @@ def draft(currency: str, place: Jurisdiction, name: str | None = None) -> Policy
             borrower=Borrowing(late_days_max=0, asked_per_day_max=_ASKED_PER_DAY_MAX),
             exposure=Exposure(Money(_in_steps(inflow * _TIERS[0][4], step))),
             ladder=Ladder(Money(_in_steps(inflow, step)), times=_RUNG_TIMES),
-            law=Law(
-                retention_days=place.retention_days.value if place.retention_days else None,
-                notice_days=place.notice_days.value if place.notice_days else None,
-                forbidden_fields=place.forbidden_fields.value if place.forbidden_fields else (),
-            ),
+            law=_law(place),
             daily=Daily(utc_offset_hours=place.utc_offset_hours),
         )
+    )
+
+
+def _law(place: Jurisdiction) -> Law:
+    return Law(
+        retention_days=place.retention_days.value if place.retention_days else None,
+        notice_days=place.notice_days.value if place.notice_days else None,
+        forbidden_fields=place.forbidden_fields.value if place.forbidden_fields else (),
     )
 
 
