@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 
 REF = "cust-1"
 TODAY = day_of(NOON_US)
-RICH = {"monthly_inflow": 90_000.0, "mobile_money_months": 60, "requested_amount": 20_000}
+RICH: dict[str, Any] = {"monthly_inflow": 90_000.0, "mobile_money_months": 60, "requested_amount": 20_000}
 
 
 @pytest.fixture
@@ -112,7 +112,7 @@ def test_five_loans_in_a_row_are_one(house: House) -> None:
 
 
 def test_whoever_asks_for_less_and_less_is_seen_by_a_person(house: House) -> None:
-    poor = {"monthly_inflow": 4_000.0, "existing_repayments": 1_100}
+    poor: dict[str, Any] = {"monthly_inflow": 4_000.0, "existing_repayments": 1_100}
     amounts = (15_000, 9_000, 6_000, 3_000)
     given = [said(house, house.score(REF, **poor, requested_amount=one)) for one in amounts]
     assert "asked_often" in given[3][2]
@@ -218,7 +218,7 @@ def test_a_loan_that_was_paid_back_opens_the_next_rung(house: House) -> None:
     assert said(house, house.score(REF, **RICH))[0] == "DECLINED"
     house.clock.now_us += 2 * DAY_US
     tell(house, closed(TODAY + 2))
-    asked = RICH | {"requested_amount": 40_000}
+    asked: dict[str, Any] = RICH | {"requested_amount": 40_000}
     decision, limit, _ = said(house, house.score(REF, **asked))
     assert (decision, limit > 20_000) == ("APPROVED", True)
 

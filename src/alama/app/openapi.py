@@ -53,7 +53,7 @@ twice is refused, and so is every name that is not listed here."""
 
 _WORDS: Final = (
     *("State", "Movement", "RateVerdict", "Urgency", "EventKind", "Scope"),
-    *("LoanEventKind", "Ending"),
+    *("LoanEventKind", "Ending", "ListName", "ListReason"),
 )
 """Lists of words, which stand where they are used."""
 
@@ -340,6 +340,7 @@ TAGS: Final[Mapping[str, str]] = {
     "Outcomes": "Say what became of the loans: whether what a score promised has come true.",
     "Loans": "Tell what was lent and what came back: it is remembered of the borrower.",
     "Applicants": "Give out or erase what is held on one applicant.",
+    "Lists": "Whom the lender declines, or leaves to a person, whatever they apply with.",
     "Monitoring": "How a book goes, whether applicants have changed, and what came true.",
     "Webhooks": "Be told of scores and changes: where, what was sent, and what became of it.",
     webhooks_examples.TAG_SENT: "What is sent to an endpoint, for whoever writes a receiver.",

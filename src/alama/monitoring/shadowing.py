@@ -161,7 +161,7 @@ def _shadow(asked: ReadyChallenger, policy: ReadyPolicy, row: ScoreRow, sealed: 
     sent = asked.intake.read(sealed.application)
     application = remembering(sent, sealed.assessment.memory, asked.model.catalogue)
     # What held then, such as a pause, holds for both: else two days would be compared.
-    said = assess(asked.model, policy, application, sealed.assessment.holds)
+    said = assess(asked.model, policy, application, sealed.assessment.circumstances(policy))
     return Shadow(
         row.request_id,
         said.score,

@@ -102,8 +102,16 @@ class Explaining:
         application = self._intake.read(body)
         active.policy.refuse_forbidden(application)
         sought = question.sought(active)
-        application = await self._remembering(caller, arrival, application)
-        holds = active.holds  # of now: the day goes on while the request waits
+        reference = self._intake.reference_of(application)
+        subject = None if reference is None else caller.subject(reference)
+        if reference is not None and subject is not None and not is_fixture(caller, reference):
+            borrower = await run_with_timeout(lambda: self._recall(caller.book, subject))
+            now = remembered(borrower, hour_of(arrival.at_us))
+            application = remembering(application, now, active.model.catalogue)
+        # Who names nobody draws anew with each request: an explanation would speak of another lot.
+        draw = None if subject is None else caller.draw(active, subject, arrival.request_id)
+        # Of now: the day goes on while the request waits.
+        around = active.around(subject, draw, arrival.at_us)
 
         def search() -> Explanation:
             ready = self._ready(active.policy)
@@ -114,7 +122,7 @@ class Explaining:
                 sought,
                 question.language,
                 lambda: time.perf_counter() > end_s,
-                holds,
+                around,
             )
 
         explanation = await self._queue.take(caller.book, search)

@@ -21,6 +21,7 @@ from alama.core.asked import assumed
 from alama.core.assess import Assessment, assess
 from alama.core.chain import SALT_BYTES, digest
 from alama.core.intake import members
+from alama.core.lending.circumstances import Cell
 from alama.core.lending.policy import Decision
 from alama.core.tally import seen
 from alama.memory.borrower import after_asking, hour_of, remembered
@@ -52,6 +53,7 @@ if TYPE_CHECKING:
     from alama.core.intake import Intake
     from alama.platform.book import Book
     from alama.scoring.group_commit import Ledger
+    from alama.scoring.holds import Day
     from alama.scoring.records import StoredScore
     from alama.vault.vault import Vault
 
@@ -248,12 +250,12 @@ class Scoring:
         reference = self._intake.reference_of(application)
         asked = _Asked(caller, arrival, body, application, render, once)
         if reference is None or is_fixture(caller, reference):
-            subject = None if reference is None else _subject(caller, reference)
+            subject = None if reference is None else caller.subject(reference)
             reply, kept = self._conclude(asked, subject, None)
             fate = await kept
             assert not isinstance(fate, Stand)  # nobody was asked for
             return reply, fate
-        who = (caller.book, _subject(caller, reference))
+        who = (caller.book, caller.subject(reference))
         await self._turn(who)
         mine = self._turns[who] = asyncio.get_running_loop().create_future()
         try:
@@ -298,11 +300,14 @@ class Scoring:
         if known is not None:
             now = remembered(known.borrower, hour)
             application = remembering(application, now, active.model.catalogue)
-        assessment = assess(active.model, active.policy, application, active.holds)
+        draw = caller.draw(active, subject, arrival.request_id)
+        around = active.around(subject, draw, arrival.at_us)
+        assessment = assess(active.model, active.policy, application, around)
         decision, limit = assessment.decision, assessment.offer.limit
+        region = active.policy.region_of(application.values)
         if active.day.bounded and decision is Decision.APPROVED and not asked.is_counted:
             asked.is_counted = True
-            active.day.add(limit, assessment.offer.expected_loss)
+            _count(active.day, assessment, region)
         given = Given(arrival.request_id, taken_ms(arrival), application, assessment, active)
         reply = asked.render(given)
         salt = _salts.draw()
@@ -316,12 +321,13 @@ class Scoring:
         if known is not None:
             after = after_asking(known.borrower, hour, decision, limit, arrival.request_id)
             asking = Asking(known, after)
-        entry = Entry(score, idempotency, covered, unsealed, counted, asking=asking)
+        entry = Entry(score, idempotency, covered, unsealed, counted, region=region, asking=asking)
         return reply, self._ledger.append(entry)
 
 
-def _subject(caller: Caller, reference: str) -> bytes:
-    return caller.ring.subject(caller.book.mode._value_, reference)
+def _count(day: Day, said: Assessment, region: str | None) -> None:
+    cell = Cell(None, region, said.tier)
+    day.add(cell, said.offer.limit, said.offer.expected_loss, explored=said.explored)
 
 
 def _score_row(caller: Caller, arrival: Arrival, given: Given) -> ScoreRow:
@@ -347,6 +353,7 @@ def _score_row(caller: Caller, arrival: Arrival, given: Given) -> ScoreRow:
         None,
         b"",
         None,
+        said.propensity,
     )
 
 

@@ -15,6 +15,7 @@ import pytest
 
 from alama.core.errors import InvalidApplication
 from alama.core.intake import Intake
+from alama.core.lending.circumstances import LISTED
 from alama.core.lending.policy import HOLDS, Rule
 from alama.core.model import REFERENCE_INFLOW_MONTHLY
 from alama.core.product import PRODUCT
@@ -42,7 +43,14 @@ PAGE = (Path(__file__).parents[3] / "docs" / "sandbox.md").read_text("utf-8")
 ROW = re.compile(r"^\| `(fixture-.*?)` \| (.*?) \| (.*?) \|$", re.MULTILINE)
 ROWS = {name: (decision, told) for name, decision, told in ROW.findall(PAGE)}
 OF_BORROWERS = {Rule.LATE_ON_A_LOAN, Rule.ASKED_OFTEN, Rule.EXPOSURE, Rule.LADDER}
-NOT_BY_AN_APPLICATION = {*HOLDS, *OF_BORROWERS, Rule.SELDOM_BOOKED, Rule.TOO_FEW_FIELDS}
+NOT_BY_AN_APPLICATION = {
+    *HOLDS,
+    *LISTED,
+    *OF_BORROWERS,
+    Rule.EXPLORED,
+    Rule.SELDOM_BOOKED,
+    Rule.TOO_FEW_FIELDS,
+}
 
 
 @pytest.fixture
