@@ -51,7 +51,11 @@ if TYPE_CHECKING:
 
 REF = "cust-1"
 TODAY = day_of(NOON_US)
-RICH: dict[str, Any] = {"monthly_inflow": 90_000.0, "mobile_money_months": 60, "requested_amount": 20_000}
+RICH: dict[str, Any] = {
+    "monthly_inflow": 90_000.0,
+    "mobile_money_months": 60,
+    "requested_amount": 20_000,
+}
 
 
 @pytest.fixture
