@@ -14,7 +14,8 @@ from alama.core.intake import Intake
 from alama.core.lending import policy_text
 from alama.core.lending.ready_policy import ReadyPolicy
 from alama.core.lending.simulation import Case
-from alama.core.model import ReadyModel
+from alama.core.own_fields import laid_out
+from alama.lenders.own_fields import own_fields_by_id
 from alama.platform.book import Book, Mode
 from alama.platform.errors import Erased
 from alama.scoring.records import Earlier, ScoreRow, Sealed, StoredScore, UnknownScore, unpack
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from alama.core.catalogue import Catalogue
+    from alama.core.model import ReadyModel
     from alama.lenders.store import Registry
     from alama.scoring.store import Scores
 
@@ -78,9 +80,10 @@ def find(registry: Registry, scores: Scores, request_id: str) -> StoredScore:
 def recall(registry: Registry, vault: Vault, stored: StoredScore) -> Record:
     """Bring together everything that a stored score rests on, or raise `Erased`."""
     row, sealed = stored.row, open_score(vault, stored)
+    own = own_fields_by_id(registry, row.lender, sealed.fields or None)
     policy = policy_text.decode(registry.policy(row.policy_id), row.policy_id)
     model = models.stored(registry.model(row.model_id), row.model_id)
-    ready = ReadyModel(model, policy.currency)
+    ready = laid_out(model, policy.currency, own)
     return Record(row, sealed, ready, ReadyPolicy(policy, ready))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from contextlib import contextmanager
 from itertools import count
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -62,6 +63,7 @@ _LINK: Final = [_TABLE.c[name] for name in Link._fields]
 _DOCUMENTS: Final[dict[DocumentKind, Column[Any]]] = {
     DocumentKind.MODEL: lenders_schema.models.c.id,
     DocumentKind.POLICY: lenders_schema.policies.c.id,
+    DocumentKind.FIELDS: lenders_schema.field_activations.c.fields_id,
     DocumentKind.CANDIDATE: onboarding_schema.candidates.c.model_id,
 }
 """Where documents are, each by the column that has the id of its content."""
@@ -433,6 +435,10 @@ def stored_rows(connection: Connection) -> dict[Thing, Columns]:
         book = (row["lender"], row["mode"])
         places[book] = places.get(book, 0) + 1
         found[expected.deployment_of(*book, places[book])] = row
+    activated: Counter[object] = Counter()
+    for row in _rows(connection, lenders_schema.field_activations):
+        activated[row["lender"]] += 1
+        found[expected.fields_of(row["lender"], activated[row["lender"]])] = row
     for row in _rows(connection, lenders_schema.pauses):
         found[expected.pause_of(row["lender"], row["mode"])] = row
     for row in _holds(connection):
