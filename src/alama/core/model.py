@@ -171,22 +171,17 @@ class ReadyModel:
         "scorecards",
     )
 
-    def __init__(
-        self, model: Model, currency: str | None = None, catalogue: Catalogue | None = None
-    ) -> None:
-        """Lay out every card; `currency` None means the currency of the model's own cuts.
-
-        The catalogue says what may be sent, in the order of the values; None: the model's own.
-        """
+    def __init__(self, model: Model, currency: str | None = None) -> None:
+        """Lay out every card; `currency` None means the currency of the model's own cuts."""
         factor = money_factor(model, currency)
         self.model = model
         self.currency = currency or (model.money.currency if model.money else None)
-        self.catalogue = catalogue = catalogue or model.catalogue
-        self.scorecards = tuple(Scorecard(c, catalogue, factor) for c in model.cards)
+        self.catalogue = model.catalogue
+        self.scorecards = tuple(Scorecard(c, model.catalogue, factor) for c in model.cards)
         self._likeness = {known.card: ReadyLikeness(known) for known in model.likeness}
         by_name = {scorecard.card.name: scorecard for scorecard in self.scorecards}
         self._booking = {
-            known.card: ReadyBooking(known, by_name[known.card], catalogue, factor)
+            known.card: ReadyBooking(known, by_name[known.card], model.catalogue, factor)
             for known in model.booking
         }
         # For each card but the largest: the places that must be empty for it to be enough.

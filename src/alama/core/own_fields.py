@@ -27,7 +27,6 @@ from alama.core.errors import (
 from alama.core.expressions.tokens import KEYWORDS
 from alama.core.lending import policy_text
 from alama.core.lending.toml_lines import lines_of
-from alama.core.model import ReadyModel
 from alama.core.product import PRODUCT, PROHIBITED
 
 if TYPE_CHECKING:
@@ -102,7 +101,7 @@ _LOOKS_PROTECTED: Final = frozenset(
 _NAME: Final = re.compile(r"[a-z][a-z0-9]*(_[a-z0-9]+)*")
 _NAME_MAX: Final = 40
 _MORE: Final = "mend these first; behind a key that is missing or of the wrong kind may be more"
-_START: Final = "`alama fields init` writes a catalogue to start from"
+_START: Final = "start from a catalogue that was drafted"
 
 _DIRECTIONS: Final = {
     "safer": Direction.SAFER,
@@ -414,10 +413,16 @@ def _is_line(text: str, most: int) -> bool:
 # ---------------------------------------------------------------------------- beside the product's
 
 
-def laid_out(model: Model, currency: str | None, own: OwnFields) -> ReadyModel:
-    """Lay a model out for what a lender may send; `InvalidModel` where it reads anything else."""
+def reading(model: Model, own: OwnFields) -> Model:
+    """Give the same model, to read what a lender may send; its id stays that of its tables.
+
+    `InvalidModel` where it reads what the lender does not declare.
+    """
     _require_declared(model, own)
-    return ReadyModel(model, currency, answering(model.catalogue, own))
+    catalogue = answering(model.catalogue, own)
+    if catalogue == model.catalogue:
+        return model
+    return msgspec.structs.replace(model, catalogue=catalogue)
 
 
 def answering(catalogue: Catalogue, own: OwnFields) -> Catalogue:
@@ -451,7 +456,7 @@ def _require_declared(model: Model, own: OwnFields) -> None:
         if field is None:
             raise InvalidModel(
                 f"the model reads {name}, which is no field that the lender has declared",
-                hint="declare it again (`alama fields activate`), or train a model without it",
+                hint="declare it again, or train a model without it",
             )
         faults = [
             noun

@@ -20,7 +20,8 @@ from alama.core.intake import Intake
 from alama.core.lending import draft, policy_text
 from alama.core.lending.policy import Daily, Rule
 from alama.core.lending.ready_policy import ReadyPolicy
-from alama.core.own_fields import laid_out
+from alama.core.model import ReadyModel
+from alama.core.own_fields import reading
 from alama.core.product import PRODUCT
 from alama.lenders import keys
 from alama.lenders.own_fields import own_fields_by_id
@@ -40,7 +41,7 @@ from alama.vault.ring import Ring
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from alama.core.model import Model, ReadyModel
+    from alama.core.model import Model
     from alama.lenders.store import Registry
     from alama.platform.clock import Stopwatch, Time
     from alama.scoring.store import Scores
@@ -282,7 +283,7 @@ class Directory:
         else:
             policy = policy_text.decode(self._registry.policy(policy_id), policy_id)
         fields = own_fields_by_id(self._registry, *own)
-        ready = laid_out(model, policy.currency, fields)
+        ready = ReadyModel(reading(model, fields), policy.currency)
         active = ActiveModel(ready, ReadyPolicy(policy, ready))
         if not fields.fields:
             return active

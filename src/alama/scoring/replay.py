@@ -14,7 +14,8 @@ from alama.core.intake import Intake
 from alama.core.lending import policy_text
 from alama.core.lending.ready_policy import ReadyPolicy
 from alama.core.lending.simulation import Case
-from alama.core.own_fields import laid_out
+from alama.core.model import ReadyModel
+from alama.core.own_fields import reading
 from alama.lenders.own_fields import own_fields_by_id
 from alama.platform.book import Book, Mode
 from alama.platform.errors import Erased
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from alama.core.catalogue import Catalogue
-    from alama.core.model import ReadyModel
     from alama.lenders.store import Registry
     from alama.scoring.store import Scores
 
@@ -83,7 +83,7 @@ def recall(registry: Registry, vault: Vault, stored: StoredScore) -> Record:
     own = own_fields_by_id(registry, row.lender, sealed.fields or None)
     policy = policy_text.decode(registry.policy(row.policy_id), row.policy_id)
     model = models.stored(registry.model(row.model_id), row.model_id)
-    ready = laid_out(model, policy.currency, own)
+    ready = ReadyModel(reading(model, own), policy.currency)
     return Record(row, sealed, ready, ReadyPolicy(policy, ready))
 
 
