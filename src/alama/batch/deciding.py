@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 import pyarrow as pa
 
+from alama.batch import became
 from alama.batch.columns import FieldColumns
 from alama.batch.scoring import Options, fields_in_cards, points_column, result_schema
 from alama.core import kernel
@@ -208,7 +209,8 @@ class TableCases:
         self._fields = tuple(field for field in catalogue.fields if field.use is not Use.REFERENCE)
         self._file = FieldColumns(source, self._fields)
         self._reference = next((name for name in REFERENCES if name in source.names), None)
-        known = {*catalogue.position, *REFERENCES}
+        self._became = became.columns_in(source.names)
+        known = {*catalogue.position, *REFERENCES, *self._became}
         self.ignored = tuple(name for name in source.names if name not in known)
         self.absent = self._file.absent
         self.meant = self._file.meant(self.ignored)
@@ -252,12 +254,14 @@ class TableCases:
     def _cases(self) -> Iterator[Case]:
         self.unnamed = 0
         self.ended = False
-        keep = () if self._reference is None else (self._reference,)
+        keep = [*self._became, *([] if self._reference is None else [self._reference])]
         row = 1
         for batch, columns in self._file.read(CASES_AT_ONCE, keep):
             references = self._references(batch, row)
             read = applications(self._catalogue, columns, batch.num_rows)
-            yield from map(Case, references, read)
+            told = became.read(batch, self._became, row)
+            for reference, application, (month, known) in zip(references, read, told, strict=True):
+                yield Case(reference, application, month, known)
             row += batch.num_rows
         self.ended = True
 

@@ -10,11 +10,14 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
+from alama.core import memory
 from alama.core.catalogue import WORD_LENGTH_MAX, Catalogue, Field, Kind, Use
 from alama.core.errors import FAULTS_MAX, FieldProblem, InvalidApplication
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+
+    from alama.core.memory import Remembered
 
 
 CONTROLS: Final = r"\x00-\x1f\x7f-\x9f"
@@ -62,6 +65,11 @@ _OPAQUE: Final = (
     "hold an @, nor be seven or more digits alone; put a letter in front of a customer number"
 )
 
+_REMEMBERED: Final = (
+    "is remembered by Alama, and cannot be sent: send applicant_ref, and tell of loans by "
+    "POST /v1/loans"
+)
+
 _SUGGESTIONS_MAX: Final = 20
 """How many unknown names are compared with the known ones: it takes a while, and a body may hold
 thousands of them."""
@@ -77,6 +85,26 @@ class Application(msgspec.Struct, frozen=True, gc=False):
 
     values: tuple[Value, ...]
     spelled: Mapping[int, str] | None = None
+
+
+def remembering(
+    application: Application, remembered: Remembered | None, catalogue: Catalogue
+) -> Application:
+    """Give an application with what its borrower is remembered by.
+
+    Each value has the place of its field in `alama.core.memory.with_memory(catalogue)`.
+    """
+    if remembered is None:
+        return application
+    position = catalogue.position
+    values = list(application.values[: len(catalogue.fields)])
+    for field, value in zip(memory.FIELDS, remembered, strict=True):
+        place = position.get(field.name)
+        if place is None:
+            values.append(value)
+        else:
+            values[place] = value
+    return Application(tuple(values), application.spelled)
 
 
 def fold(word: str) -> str:
@@ -114,7 +142,7 @@ def read(
     spelled: dict[int, str] = {}
     for name, raw in sent.items():
         place = catalogue.position.get(name)
-        if place is None:
+        if place is None or catalogue.fields[place].use is Use.MEMORY:
             if len(problems) < FAULTS_MAX:
                 suggest = len(problems) < _SUGGESTIONS_MAX
                 problems.append(_unknown(catalogue, name, suggest=suggest))
@@ -146,6 +174,8 @@ def read(
 def _unknown(catalogue: Catalogue, name: str, *, suggest: bool) -> FieldProblem:
     if fold(name) in catalogue.prohibited:
         return FieldProblem(name, "prohibited_field", "must never be sent for a credit decision")
+    if name in memory.NAMES:
+        return FieldProblem(name, "unknown_field", _REMEMBERED)
     comparable = list(catalogue.position) if suggest and len(name) <= WORD_LENGTH_MAX else []
     near = difflib.get_close_matches(name, comparable, n=1, cutoff=0.6)
     advice = f"is not a field; did you mean {near[0]}?" if near else "is not a field"

@@ -49,6 +49,8 @@ class Use(StrEnum):
     MODEL = "model"
     POLICY = "policy"
     REFERENCE = "reference"
+    MEMORY = "memory"
+    """What a book remembers of a borrower: read by rules and models, and never sent."""
 
 
 class Way(StrEnum):

@@ -49,6 +49,7 @@ class Intake:
         self._integers = _places(catalogue, lambda field: field.kind is Kind.INTEGER)
         self._words = _places(catalogue, lambda field: field.kind is Kind.WORD)
         self._references = _places(catalogue, lambda field: field.use is Use.REFERENCE)
+        self._remembered = _places(catalogue, lambda field: field.use is Use.MEMORY)
 
     def read(self, body: bytes) -> Application:
         """Read one body, or raise.
@@ -120,7 +121,10 @@ class Intake:
                 # Few words are not printable, and fewer still are in order.
                 if not (word and word.isprintable()):
                     return False
-        return not self._names_somebody(values)
+        return not (self._names_somebody(values) or self._says_what_is_remembered(values))
+
+    def _says_what_is_remembered(self, values: list[Any]) -> bool:
+        return any(values[place] is not None for place in self._remembered)
 
     def _names_somebody(self, values: list[Any]) -> bool:
         for place in self._references:

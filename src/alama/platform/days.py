@@ -27,6 +27,11 @@ def month_of(day: int) -> int:
     return found.year * 100 + found.month
 
 
+def month_name(day: int) -> str:
+    """Give the month of a day as it is shown: 2026-11."""
+    return date_of(day).isoformat()[:7]
+
+
 def first_day_of(month: int) -> int:
     return day_number(date(month // 100, month % 100, 1))
 

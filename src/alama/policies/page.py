@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from alama.core.lending.policy import SEVERITY, Decision, OwnRule, Policy, changes
 from alama.core.lending.simulation import Figures, Group, Simulation, offer_changes, told
 from alama.platform.pages import numbers, render
-from alama.policies import comparisons
+from alama.policies import comparisons, earned_page
 from alama.policies.comparisons import Histogram, Pair, Part, Stack, Stretch
 
 if TYPE_CHECKING:
@@ -95,6 +95,7 @@ def policy_page(simulation: Simulation, described: str, made_on: str) -> str:
         offers_told=told(offers, numbers.count),
         terms_get=_terms_against_price(simulation.old.total, simulation.new.total),
         figures=drawn(simulation),
+        earned=earned_page.shown(simulation),
         switches_max=SWITCHES_MAX,
     )
 

@@ -25,7 +25,10 @@ from alama.lenders.installation import Installation, existing_installation, inst
 from alama.lenders.own_fields import own_fields_ever
 from alama.platform import clock
 from alama.platform.book import Book, Mode
+from alama.platform.days import DAY_US
 from alama.platform.errors import InvalidName
+from alama.platform.extras import how_to_install
+from alama.platform.files import sheets
 from alama.platform.files.packaged import model_at
 from alama.platform.files.promise import promised
 from alama.platform.files.texts import is_file, is_namesake, read_policy, titled
@@ -33,6 +36,7 @@ from alama.platform.terminal import terminal
 from alama.platform.terminal.command import Subparsers, add_mode, whole
 from alama.platform.terminal.tables import LOWERS, RAISES, mention_rest, plain_table
 from alama.policies import policies
+from alama.policies.earned import sentences, tables
 from alama.policies.page import policy_page
 from alama.policies.switches import as_csv
 from alama.scoring.replay import StoredCases
@@ -40,11 +44,13 @@ from alama.scoring.store import Scores
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from rich.table import Table
 
     from alama.batch.deciding import TableCases
+    from alama.core.lending.earnings import Sum
+    from alama.platform.files.sheets import Sheet
     from alama.platform.terminal.terminal import Progress
 
 
@@ -53,13 +59,18 @@ Decide applications by two policies and say what changes: how many are
 approved, declined or left to a person, how much is lent, what it is expected
 to lose and at what price, which rules objected, and which applications change
 decision or offer; the page of --output also tells it by tier, region and
-device. Nothing is stored, and nobody's decision changes.
+device. What the approved would earn is told too, by tier, term and month, and
+what each cut-off would earn; as it came, where it is known what became of the
+loans. Nothing is stored, and nobody's decision changes.
 
 The applications are those that the service has scored (--on scores, the
 newest first) or those of a file (--on FILE: CSV or Parquet, one row an
 application, one column a field under either of its names; a column request_id
 or applicant_ref says what each is known by). Money in a file is in the
-policy's currency.
+policy's currency. What became of loans is known of scores with an outcome,
+and of a file with a column default (1 or 0); with disbursed_amount and
+repaid_amount it is known what defaults lost, with propensity (the chance with
+which a loan was given) how many each stands for, with applied_on the month.
 
 The old policy is the one that answers for the lender now, unless --against
 names another: a file, the first digits of an id, or the word default. Model
@@ -77,6 +88,9 @@ examples:
 
   # of loans in a file, with a page to send around and a table of who is met
   alama policy simulate policy.toml --on loans.parquet --output page.html --switched met.csv
+
+  # with every figure of money, for a spreadsheet
+  alama policy simulate policy.toml --on loans.parquet --tables money.xlsx
 
   # one draft against another, on no more than 5,000 applications
   alama policy simulate new.toml --against old.toml --on loans.csv --limit 5000"""
@@ -119,6 +133,13 @@ def register(actions: Subparsers) -> None:
         "would take for a formula gets a ' in front",
     )
     add(
+        "--tables",
+        type=Path,
+        metavar="FILE",
+        help="the figures of money by tier, term and month, of swaps and cut-offs: .xlsx, or .csv "
+        "with all in one; text that a spreadsheet would take for a formula gets a ' in front",
+    )
+    add(
         "--limit",
         type=whole(1, _LIMIT_MAX),
         metavar="N",
@@ -144,6 +165,8 @@ def run(args: argparse.Namespace) -> int:
         # Places are held first: a long run must not fail at its last line.
         page = held.enter_context(promised(args.output)) if args.output else None
         table = held.enter_context(promised(args.switched)) if args.switched else None
+        money = held.enter_context(promised(args.tables)) if args.tables else None
+        write = _writer(args.tables) if args.tables else None
         simulation, described = _simulated(args)
         if page is not None:
             made_on = terminal.day(clock.wall_us())
@@ -151,17 +174,41 @@ def run(args: argparse.Namespace) -> int:
         if table is not None:
             changed = chain(simulation.switches, simulation.reoffered)
             table.write(as_csv(changed).encode())
+        if money is not None and write is not None:
+            money.write(write(tables(simulation)))
     _show_summary(simulation, described)
     if args.output:
         terminal.remark(f"{args.output}: the whole comparison")
     else:
         terminal.remark("By tier, region and device, from decision to decision: --output PAGE")
+    if args.tables:
+        terminal.remark(f"{args.tables}: the figures of money")
     if args.switched:
         terminal.remark(
             f"{args.switched}: the {len(simulation.switches):,} that change decision, then the "
             f"{len(simulation.reoffered):,} that keep it with another offer"
         )
     return 0
+
+
+def _writer(path: Path) -> Callable[[Sequence[Sheet]], bytes]:
+    """Give what writes tables to a file of this name; raises where nothing does."""
+    match path.suffix.lower():
+        case ".csv":
+            return lambda found: sheets.as_csv(found).encode()
+        case ".xlsx":
+            try:
+                import openpyxl  # noqa: F401, PLC0415  it takes a while to load, and may be missing
+            except ModuleNotFoundError:
+                raise FileProblem(
+                    f"cannot write {path}: openpyxl is not installed",
+                    hint=f"{how_to_install('batch')}; or name a file that ends in .csv",
+                ) from None
+            return sheets.as_xlsx
+        case _:
+            raise FileProblem(
+                f"cannot write tables to {path}", hint="name a file that ends in .xlsx or .csv"
+            )
 
 
 def _simulated(args: argparse.Namespace) -> tuple[Simulation, str]:
@@ -216,7 +263,8 @@ def _question(args: argparse.Namespace, opened: Installation | None) -> _Questio
         )
     if args.on == SCORES:
         assert opened is not None
-        cases = StoredCases(Scores.at(opened), opened.vault, book, model.catalogue)
+        mature = opened.clock() // DAY_US - model.outcome.days_past_due + 1
+        cases = StoredCases(Scores.at(opened), opened.vault, book, model.catalogue, mature)
         latest = f"the latest that {book.lender} has asked about in {book.mode} mode"
         limit = _SCORES_LIMIT if args.limit is None else args.limit
         return _Question(model, old, new, cases, limit, lambda _: latest)
@@ -315,6 +363,7 @@ def _show_summary(simulation: Simulation, described: str) -> None:
     terminal.say(f"on   {_applications(simulation.count)}: {described}")
     terminal.section("What the new policy changes", _changes(old, new))
     terminal.section("In total", _totals(simulation))
+    terminal.section("What it earns", _earnings(simulation))
     if simulation.old.rules or simulation.new.rules:
         terminal.section("Rules that objected", _rules(simulation))
     count = len(simulation.switches)
@@ -322,6 +371,8 @@ def _show_summary(simulation: Simulation, described: str) -> None:
         shown = f", the first {SWITCHES_MAX} of {count:,}" if count > SWITCHES_MAX else ""
         terminal.section(f"Applications that change decision{shown}", _switches(simulation))
     terminal.say(f"\n{_sentence(simulation)}")
+    for said in sentences(simulation):
+        terminal.say(said)
 
 
 def _named(policy: Policy) -> str:
@@ -386,8 +437,47 @@ def _totals(simulation: Simulation) -> Table:
     return table
 
 
+def _earnings(simulation: Simulation) -> Table:
+    """Show how charges become profit; as it came too, where some of it is known."""
+    old, new = simulation.old.earned, simulation.new.earned
+    table = _numbers_table(f"{simulation.new.policy.currency}", "old", "new", "change")
+    for name, part in _PARTS_OF_PROFIT:
+        _add_money(table, name, getattr(old, part), getattr(new, part))
+    table.add_row("  95% within", _between(old.expected()), _between(new.expected()), "")
+    if old.known or new.known:
+        table.add_section()
+        table.add_row("loans of known outcome", f"{old.known:,}", f"{new.known:,}", "")
+        for name, was, would in (
+            ("of these, defaulted", old.bad_rate, new.bad_rate),
+            ("of these, predicted", old.predicted_rate, new.predicted_rate),
+            ("lost of what was due", old.loss_given_default, new.loss_given_default),
+            ("assumed of the same", old.loss_assumed, new.loss_assumed),
+        ):
+            if not (was is None and would is None):
+                table.add_row(name, _percent(was), _percent(would), _points(was, would))
+        _add_money(table, "profit expected of them", old.seen_profit, new.seen_profit)
+        _add_money(table, "profit as it came", old.real_profit, new.real_profit)
+        table.add_row("  95% within", _between(old.realised()), _between(new.realised()), "")
+    return table
+
+
+_PARTS_OF_PROFIT: Final = (
+    ("charges, fees included", "income"),
+    ("- funding", "funding"),
+    ("- running cost", "cost"),
+    ("- tax", "tax"),
+    ("- expected loss", "loss"),
+    ("= expected profit", "profit"),
+)
+
+
+def _between(found: Sum) -> str:
+    low, high = found.interval
+    return f"{low:,.0f} to {high:,.0f}"
+
+
 def _add_money(table: Table, name: str, was: float | None, would: float | None) -> None:
-    grown = 0.0 if not was or would is None else round((would - was) / was, 3)
+    grown = 0.0 if not was or would is None else round((would - was) / abs(was), 3)
     table.add_row(name, _whole(was), _whole(would), f"{grown:+.1%}" if grown else "")
 
 

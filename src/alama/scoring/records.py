@@ -183,6 +183,15 @@ class StoredScore(NamedTuple):
     applicant: ApplicantKey | None
 
 
+class Became(NamedTuple):
+    """What became of the loan of a score; days since 1970, amounts in the lender's currency."""
+
+    request_id: str
+    defaulted_on: int | None
+    disbursed_amount: float | None
+    repaid_amount: float | None
+
+
 class IdempotencyRow(NamedTuple):
     """The reply that was given under an idempotency key, to be given again."""
 

@@ -12,19 +12,29 @@ from alama.core.assess import Assessment, assess
 from alama.core.errors import InvalidApplication
 from alama.core.intake import Intake
 from alama.core.lending import policy_text
+from alama.core.lending.earnings import Known
 from alama.core.lending.ready_policy import ReadyPolicy
 from alama.core.lending.simulation import Case
 from alama.core.model import ReadyModel
 from alama.core.own_fields import reading
 from alama.lenders.own_fields import own_fields_by_id
 from alama.platform.book import Book, Mode
+from alama.platform.days import day_of, month_name
 from alama.platform.errors import Erased
-from alama.scoring.records import Earlier, ScoreRow, Sealed, StoredScore, UnknownScore, unpack
+from alama.scoring.records import (
+    Became,
+    Earlier,
+    ScoreRow,
+    Sealed,
+    StoredScore,
+    UnknownScore,
+    unpack,
+)
 from alama.vault import envelope
 from alama.vault.vault import Locked, Vault
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping, Sequence
 
     from alama.core.catalogue import Catalogue
     from alama.lenders.store import Registry
@@ -158,14 +168,23 @@ PAGE: Final = 2_000
 class StoredCases:
     """The applications of one book, the newest first, known by their request ids.
 
-    How many there are is not known beforehand. `unfit` counts those of the latest reading that the
+    What became of loans that were due before the day `due_before` is known with them. How many
+    there are is not known beforehand. `unfit` counts those of the latest reading that the
     catalogue does not know how to read: an earlier model may have asked for other fields. `erased`
     counts those that nobody can read any more.
     """
 
     total = None
 
-    def __init__(self, scores: Scores, vault: Vault, book: Book, catalogue: Catalogue) -> None:
+    def __init__(
+        self,
+        scores: Scores,
+        vault: Vault,
+        book: Book,
+        catalogue: Catalogue,
+        due_before: int | None = None,
+    ) -> None:
+        self._due_before = due_before
         self._scores = scores
         self._vault = vault
         self._book = book
@@ -179,8 +198,9 @@ class StoredCases:
         before: str | None = None
         while count > 0:
             page = self._scores.applications(self._book, before, min(count, PAGE))
+            became = self._became(page)
             for stored in page:
-                case = self._case(stored)
+                case = self._case(stored, became.get(stored.row.request_id))
                 if case is not None:
                     yield case
             if len(page) < min(count, PAGE):
@@ -196,12 +216,30 @@ class StoredCases:
         )
         return [f"{count:,} {what}" for count, what in left_out if count]
 
-    def _case(self, stored: StoredScore) -> Case | None:
+    def _became(self, page: Sequence[StoredScore]) -> Mapping[str, Became]:
+        if self._due_before is None or not page:
+            return {}
+        ids = [stored.row.request_id for stored in page]
+        return self._scores.became(self._book, ids, self._due_before)
+
+    def _case(self, stored: StoredScore, became: Became | None) -> Case | None:
+        row = stored.row
         try:
             sent = open_score(self._vault, stored).application
-            return Case(stored.row.request_id, self._intake.read(sent))
+            known = None if became is None else _known(row, became)
+            month = month_name(day_of(row.created_us))
+            return Case(row.request_id, self._intake.read(sent), month, known)
         except InvalidApplication:
             self.unfit += 1
         except Erased:
             self.erased += 1
         return None
+
+
+def _known(row: ScoreRow, became: Became) -> Known:
+    """Give what became of a loan, and the chance with which it was given where it was drawn."""
+    returned = None
+    if became.disbursed_amount and became.repaid_amount is not None:
+        returned = became.repaid_amount / became.disbursed_amount
+    propensity = getattr(row, "propensity", None)
+    return Known(became.defaulted_on is not None, returned, propensity or 1.0)

@@ -27,6 +27,7 @@ from alama.scoring.counts import Approvals, Tallies, approved_since, fold_counts
 from alama.scoring.holds import Approved
 from alama.scoring.records import (
     EVERY,
+    Became,
     Earlier,
     Entry,
     Fate,
@@ -369,6 +370,17 @@ class Scores:
         query = _newest_first(whole_scores(), book, before, limit)
         with self._database.reading() as connection:
             return [stored_score(row) for row in connection.execute(query)]
+
+    def became(
+        self, book: Book, request_ids: Sequence[str], due_before: int
+    ) -> Mapping[str, Became]:
+        """What became of the loans of some scores, of those that were due before a day."""
+        loans = tables.outcomes
+        query = select(*(loans.c[name] for name in Became._fields)).where(
+            in_book(loans, book), loans.c.request_id.in_(request_ids), loans.c.due_day < due_before
+        )
+        with self._database.reading() as connection:
+            return {row.request_id: Became._make(row) for row in connection.execute(query)}
 
     def approved(self, book: Book, since_hour: int) -> Approved:
         """What was approved in a book from an hour since 1970 on."""

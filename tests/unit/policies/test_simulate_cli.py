@@ -8,6 +8,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from openpyxl import load_workbook
 from sqlalchemy import update
 
 from alama.app.cli import EXIT_MISTAKE, build_parser, main
@@ -343,6 +344,74 @@ def test_a_limit_has_its_bounds(limit: str, capsys: pytest.CaptureFixture[str]) 
 
 def test_the_examples_of_the_help_can_be_parsed() -> None:
     commands = [line.split() for line in simulate_cli.EXAMPLES.splitlines() if "alama" in line]
-    assert len(commands) == 3
+    assert len(commands) == 4
     for command in commands:
         assert build_parser().parse_args(command[1:]).run is simulate_cli.run
+
+
+# ------------------------------------------------------------------------------- what it earns
+
+
+@pytest.fixture
+def repaid(loans: Path) -> Path:
+    """The same applicants, and what became of their loans: those below a third did not repay."""
+    head, *rows = loans.read_text().splitlines()
+    told = [
+        f"{row},{int(n < 14)},1000,{300 if n < 14 else 1200},2026-0{1 + n % 3}-01"
+        for n, row in enumerate(rows)
+    ]
+    lines = [f"{head},default,disbursed_amount,repaid_amount,applied_on", *told]
+    loans.write_text("\n".join(lines) + "\n")
+    return loans
+
+
+def test_the_money_of_a_policy_is_told_part_by_part(
+    tmp_path: Path, loans: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(written(tmp_path, shifted(-40)), "--on", loans) == 0
+    out, _ = capsys.readouterr()
+    for part in ("charges, fees included", "- funding", "- running cost", "= expected profit"):
+        assert part in out
+    assert "loans of known outcome" not in out
+    assert "As the model expects it, " in out
+    assert "no outcome is known: how they would have repaid, no figure here can tell" in out
+    assert "Profit is expected to be the largest where scores from " in out
+
+
+def test_known_outcomes_are_told_beside_what_was_expected(
+    tmp_path: Path, repaid: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = tmp_path / "page.html"
+    assert run(written(tmp_path, shifted(-40)), "--on", repaid, "--output", page) == 0
+    out, _ = capsys.readouterr()
+    assert re.search(r"loans of known outcome +\d+ +\d+", out)
+    for part in ("of these, defaulted", "lost of what was due", "profit as it came"):
+        assert part in out
+    assert "whose outcome is known, " in out
+    assert "<h3>As it came</h3>" in page.read_text("utf-8")
+
+
+@pytest.mark.parametrize("name", ["money.xlsx", "money.csv"])
+def test_the_figures_of_money_leave_for_a_spreadsheet(
+    tmp_path: Path, repaid: Path, name: str
+) -> None:
+    table = tmp_path / name
+    assert run(written(tmp_path, shifted(-40)), "--on", repaid, "--tables", table) == 0
+    if name.endswith("csv"):
+        rows = list(csv.DictReader(table.read_text("utf-8").splitlines()))
+        tables = {row["table"] for row in rows}
+        months = {row["name"] for row in rows if row["table"] == "months"}
+    else:
+        book = load_workbook(table)
+        tables = set(book.sheetnames)
+        months = {row[0] for row in book["months"].iter_rows(min_row=2, values_only=True)}
+    assert tables == {"total", "tiers", "terms", "months", "swaps", "cut_offs"}
+    assert months == {"2026-01", "2026-02", "2026-03"}
+
+
+def test_tables_of_another_kind_are_refused_before_the_run(
+    tmp_path: Path, loans: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    new = written(tmp_path, shifted(-40))
+    assert run(new, "--on", loans, "--tables", tmp_path / "money.ods") == EXIT_MISTAKE
+    assert "name a file that ends in .xlsx or .csv" in capsys.readouterr().err

@@ -35,6 +35,7 @@ from alama.core.lending.policy import (
     Tier,
 )
 from alama.core.likeness import SHARE_MAX
+from alama.core.memory import with_memory
 from alama.core.product import PRODUCT
 
 if TYPE_CHECKING:
@@ -260,7 +261,7 @@ def _rule_faults(policy: Policy, catalogue: Catalogue) -> Iterator[Fault]:
 
 def _condition_faults(when: str, catalogue: Catalogue) -> Iterator[str]:
     try:
-        expression = parse(when, catalogue)
+        expression = parse(when, with_memory(catalogue))
     except InvalidExpression as error:
         advice = f"; {error.hint}" if error.hint else ""
         yield f"is wrong at column {error.column}: {error.fault}{advice}"
@@ -271,7 +272,7 @@ def _condition_faults(when: str, catalogue: Catalogue) -> Iterator[str]:
 
 def _speaks_of_the_loan(when: str, catalogue: Catalogue) -> bool:
     try:
-        return bool(parse(when, catalogue).fields & {AMOUNT, TERM})
+        return bool(parse(when, with_memory(catalogue)).fields & {AMOUNT, TERM})
     except InvalidExpression:
         return False
 
@@ -458,6 +459,7 @@ def unsteady(policy: Policy, catalogue: Catalogue = PRODUCT) -> Iterator[Unstead
     Where there is none, the policy is certified: tiers, limits and prices never do. What
     `sufficiency` leaves to a person is apart: a value that nobody has ever seen is not "better".
     """
+    catalogue = with_memory(catalogue)
     for rule in policy.rules:
         expression = parse(rule.when, catalogue)
         for field in catalogue.fields:
@@ -526,6 +528,7 @@ def _as_percent(rate: float) -> str:
 
 
 def _rule_doubts(policy: Policy, catalogue: Catalogue) -> Iterator[Fault]:
+    catalogue = with_memory(catalogue)
     forbidden = {
         catalogue.field(name).name: name
         for name in policy.law.forbidden_fields

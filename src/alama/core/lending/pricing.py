@@ -33,6 +33,7 @@ from alama.core.lending.cash_flow import (
     schedule,
     units_of,
 )
+from alama.core.lending.earnings import Worth
 from alama.core.lending.policy import UNSAID, Fees, Kind, Repayment
 from alama.core.units import Apr, Money, Probability
 
@@ -313,6 +314,22 @@ class Tariff:
         price = Price(Apr(loss), Apr(cost), Apr(funding), Apr(margin), Apr(tax))
         loss_in_money = Money(_to_hundredths(lost / units))
         return Quote(apr, price, Money(terms.fee / units), loss_in_money, aprs)
+
+    def worth(self, probability: Probability, amount: float) -> Worth:
+        """Give the money of a loan: what it brings, what it costs, what a default of it loses."""
+        terms, pricing, units = self.terms(probability, amount), self._pricing, self._units
+        total, received = terms.total / units, terms.received / units
+        owed_years = self._years * self.periods.weight
+        return Worth(
+            probability,
+            amount,
+            total,
+            total - received,
+            received * pricing.funding / _PERCENT * owed_years,
+            pricing.cost_share * amount + pricing.cost_per_loan,
+            terms.tax / units,
+            self._loss_given_default * total,
+        )
 
     # What a policy says that does not speak of repayment; stored scores are priced so again.
 

@@ -10,6 +10,7 @@ import math
 from bisect import bisect_right
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from alama.core import memory
 from alama.core.errors import FieldProblem, InvalidApplication, InvalidExpression, InvalidPolicy
 from alama.core.expressions import expression as expressions
 from alama.core.expressions.certainty import Slope
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
     from alama.core.application import Application, Value
     from alama.core.booking import ReadyBooking
-    from alama.core.catalogue import Field
+    from alama.core.catalogue import Catalogue, Field
     from alama.core.expressions.expression import Expression
     from alama.core.likeness import ReadyLikeness
     from alama.core.scorecard import Scorecard, Scored
@@ -74,10 +75,11 @@ class ReadyRule:
     to a smaller one: then it also bounds what may be offered.
     """
 
-    __slots__ = ("bounds_loans", "fires", "objection")
+    __slots__ = ("bounds_loans", "fires", "objection", "reads_memory")
 
-    def __init__(self, rule: OwnRule, model: ReadyModel) -> None:
-        expression = _understood(rule, model)
+    def __init__(self, rule: OwnRule, catalogue: Catalogue) -> None:
+        expression = _understood(rule, catalogue)
+        self.reads_memory = not memory.NAMES.isdisjoint(expression.fields)
         self.objection = Objection(rule.name, rule.decision)
         self.fires: Callable[[Sequence[Value]], bool] = expression.fires
         # A rule that does not read the amount objects to a term, whatever the amount.
@@ -88,10 +90,10 @@ class ReadyRule:
         )
 
 
-def _understood(rule: OwnRule, model: ReadyModel) -> Expression:
-    """Parse a rule that reads nothing but fields of the model, or raise `InvalidPolicy`."""
+def _understood(rule: OwnRule, catalogue: Catalogue) -> Expression:
+    """Parse a rule that reads nothing but fields of the catalogue, or raise `InvalidPolicy`."""
     try:
-        return expressions.parse(rule.when, model.catalogue)
+        return expressions.parse(rule.when, catalogue)
     except InvalidExpression as error:
         raise InvalidPolicy(
             f"the rule {rule.name} cannot be read for this model: {error}",
@@ -191,14 +193,17 @@ class ReadyPolicy:
 
     __slots__ = (
         "_doubts",
+        "_forgotten",
         "_loan_tables",
         "_outflow_place",
         "_outflow_ratio_max",
         "_scores_min",
+        "_sent_width",
         "_tier_to_confirm",
         "_tiers_worst_first",
         "amount_place",
         "below_break_even",
+        "catalogue",
         "currency",
         "existing_place",
         "existing_share",
@@ -209,6 +214,7 @@ class ReadyPolicy:
         "loan_rules",
         "model",
         "policy",
+        "reads_memory",
         "rules",
         "standard_loan",
         "tariffs",
@@ -246,7 +252,11 @@ class ReadyPolicy:
         self.existing_share = policy.affordability.existing_repayments_share
         self._outflow_place = position.get(OUTFLOW)
         self._outflow_ratio_max = policy.affordability.outflow_ratio_max
-        self.rules = tuple(ReadyRule(rule, model) for rule in policy.rules)
+        self.catalogue = memory.with_memory(model.catalogue)
+        self._sent_width = len(model.catalogue.fields)
+        self._forgotten = memory.NOTHING[: len(self.catalogue.fields) - self._sent_width]
+        self.rules = tuple(ReadyRule(rule, self.catalogue) for rule in policy.rules)
+        self.reads_memory = any(rule.reads_memory for rule in self.rules)
         self.loan_rules = tuple(rule for rule in self.rules if rule.bounds_loans)
         names = policy.law.forbidden_fields
         self.forbidden = tuple((position[name], name) for name in names if name in position)
@@ -288,7 +298,12 @@ class ReadyPolicy:
             raise InvalidApplication(problems)
 
     def as_asked(self, values: Sequence[Value]) -> Sequence[Value]:
-        """Give the values with the standard loan where an application does not say."""
+        """Give the values with the standard loan where an application does not say.
+
+        Of a borrower who is not named nothing is remembered.
+        """
+        if self.reads_memory and len(values) == self._sent_width:
+            values = (*values, *self._forgotten)
         loan = self.standard_loan
         amount = loan.amount if self.amount_place is None else values[self.amount_place]
         term = loan.term_days if self.term_place is None else values[self.term_place]

@@ -2,7 +2,8 @@
 
 Each application is scored and decided by both, exactly as `assess` would; only the explanation is
 left out. What belongs to the day and not to the applicant, a pause or a daily bound, is not looked
-at. Figures of money speak of what is APPROVED: what is left to a person may end either way.
+at. Figures of money speak of what is APPROVED: what is left to a person may end either way. What
+loans earn is in `earnings`: as it is expected, and as it came where that is known.
 """
 
 from __future__ import annotations
@@ -13,8 +14,10 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from alama.core import calibration
 from alama.core.application import Application, Value, fold
-from alama.core.lending.decision import decide
-from alama.core.lending.policy import Decision, Policy
+from alama.core.lending.decision import Verdict, decide
+from alama.core.lending.earnings import BAND_POINTS, Band, Earned, Known, Paired, Worth
+from alama.core.lending.offer import number_at, owed_monthly, room_monthly
+from alama.core.lending.policy import Decision, Policy, Rule
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -40,16 +43,19 @@ _DECLINED: Final = Decision.DECLINED
 
 
 class Case(NamedTuple):
-    """An application, and what its owner knows it by."""
+    """An application, and what its owner knows it by; its month, and what became of its loan."""
 
     reference: str
     application: Application
+    month: str = ""
+    known: Known | None = None
 
 
 class Stance(NamedTuple):
     """What one policy says about one application; `rules` are the codes of what objected.
 
-    Limit, term, APR and expected loss are those of the offer that `assess` makes.
+    Limit, term, APR and expected loss are those of the offer that `assess` makes. `worth` is the
+    money of the loan where it is approved.
     """
 
     score: int
@@ -60,6 +66,7 @@ class Stance(NamedTuple):
     term_days: int
     apr: Apr
     expected_loss: Money
+    worth: Worth | None = None
 
     @property
     def offer(self) -> tuple[int, int, Apr] | None:
@@ -162,7 +169,8 @@ class Portfolio:
     """What one policy makes of all the applications.
 
     `tiers` stand as in the policy. `rules` counts how often each objected, `scores` how many have
-    each score, `aprs` how many of the approved have each price.
+    each score, `aprs` how many of the approved have each price. What the loans earn is in all, and
+    by tier, by term and by the month of the application, `NOT_GIVEN` where that is not known.
     """
 
     policy: Policy
@@ -171,6 +179,10 @@ class Portfolio:
     rules: Counter[str]
     scores: Counter[int]
     aprs: Counter[float]
+    earned: Earned
+    earned_by_tier: Mapping[str, Earned]
+    earned_by_term: Mapping[str, Earned]
+    earned_by_month: Mapping[str, Earned]
 
 
 class Group(NamedTuple):
@@ -189,6 +201,11 @@ class Simulation:
     changed it, `reoffered` those that keep it, and are offered another limit, term or price, both
     in the order they came in. `regions` and `devices` stand with the most frequent first, then
     `OTHER`, then `NOT_GIVEN`; words are folded.
+
+    `kept`, `let_in` and `left_out` are what the loans earn that both policies give, that only the
+    new one gives, and that only the old one gives (by its own price). `bands` are the scores of the
+    new policy: who is lendable there, whatever its cut-off says. `explored` counts the loans with a
+    known outcome that were given by chance.
     """
 
     model: Model
@@ -199,6 +216,12 @@ class Simulation:
     reoffered: Sequence[Switch]
     regions: Sequence[Group]
     devices: Sequence[Group]
+    paired: Paired
+    kept: Earned
+    let_in: Earned
+    left_out: Earned
+    bands: Mapping[int, Band]
+    explored: int
 
     @property
     def count(self) -> int:
@@ -219,11 +242,14 @@ def simulate(
     old_decider, new_decider = _Decider(old), _Decider(new)
     switches: list[Switch] = []
     reoffered: list[Switch] = []
-    for reference, application in cases:
-        was, would = _decide_twice(old_decider, new_decider, application)
+    beside = _Beside()
+    for case in cases:
+        reference, application = case.reference, case.application
+        was, would, lendable = _decide_twice(old_decider, new_decider, application)
         words = region.word(application), device.word(application)
-        before.add(was, words)
-        after.add(would, words)
+        before.add(was, words, case)
+        after.add(would, words, case)
+        beside.add(was, would, lendable, case.known)
         if was.decision is not would.decision:
             switches.append(Switch(reference, was, would))
         elif was.offer != would.offer:
@@ -238,6 +264,12 @@ def simulate(
         reoffered=reoffered,
         regions=_groups(before.by_word(0), after.by_word(0)),
         devices=_groups(before.by_word(1), after.by_word(1)),
+        paired=beside.paired,
+        kept=beside.kept,
+        let_in=beside.let_in,
+        left_out=beside.left_out,
+        bands=beside.bands,
+        explored=beside.explored,
     )
 
 
@@ -250,6 +282,37 @@ def _moves(was: Figures, switches: Iterable[Switch]) -> dict[tuple[Decision, Dec
         moves[old.decision, old.decision] -= 1
         moves[old.decision, new.decision] += 1
     return moves
+
+
+_OF_TIERS: Final = frozenset({Rule.TIER_BELOW_CUTOFF.value, Rule.TIER_IN_REVIEW.value})
+
+
+class _Beside:
+    """Holds the two policies against each other, application by application."""
+
+    def __init__(self) -> None:
+        self.paired = Paired()
+        self.kept, self.let_in, self.left_out = Earned(), Earned(), Earned()
+        self.bands: dict[int, Band] = {}
+        self.explored = 0
+
+    def add(self, was: Stance, would: Stance, lendable: Worth | None, known: Known | None) -> None:
+        old, new = was.worth, would.worth
+        self.paired.add(old, new, known)
+        if old is not None and new is not None:
+            self.kept.add(new, known)
+        elif new is not None:
+            self.let_in.add(new, known)
+        elif old is not None:
+            self.left_out.add(old, known)
+        low = would.score // BAND_POINTS * BAND_POINTS
+        band = self.bands.get(low)
+        if band is None:
+            band = self.bands[low] = Band()
+        band.count += 1
+        band.approved += new is not None
+        band.earned.add(lendable, known)
+        self.explored += known is not None and known.propensity < 1.0
 
 
 class _Decider:
@@ -270,12 +333,18 @@ class _Decider:
             tuple(None if place in self._forbidden else value for place, value in enumerate(values))
         )
 
-    def decide(self, scorecard: Scorecard, values: Sequence[Value], scored: Scored) -> Stance:
+    def decide(
+        self, scorecard: Scorecard, values: Sequence[Value], scored: Scored
+    ) -> tuple[Stance, Worth | None]:
+        """Decide; beside it the worth of a loan that nothing but the score may be against."""
         verdict = decide(self.policy, scorecard, values, scored)
         decision, loan = verdict.decision, verdict.loan
         tariff = self.policy.tariffs[loan.term]
         quote = tariff.quote(loan.probability, loan.amount)
-        return Stance(
+        worth = None
+        if decision is _APPROVED or self._is_lendable(verdict, values):
+            worth = tariff.worth(loan.probability, loan.amount)
+        stance = Stance(
             calibration.shown_score(scored.points),
             verdict.tier.name,
             decision,
@@ -284,11 +353,30 @@ class _Decider:
             tariff.term_days,
             quote.apr,
             quote.expected_loss,
+            worth if decision is _APPROVED else None,
         )
+        return stance, worth
+
+    def _is_lendable(self, verdict: Verdict, values: Sequence[Value]) -> bool:
+        """Say whether nothing but the tier is against a loan that can be repaid."""
+        if not _OF_TIERS.issuperset(verdict.rules):
+            return False
+        if verdict.tier.decision is not _DECLINED:
+            return True
+        # Of a tier that is declined nothing else is told.
+        policy, loan = self.policy, verdict.loan
+        tariff, inflow = policy.tariffs[loan.term], number_at(values, policy.inflow_place)
+        room = room_monthly(verdict.tier, inflow, owed_monthly(policy, values, inflow))
+        return tariff.due_monthly(loan.probability, loan.amount) <= tariff.room(room, inflow)
 
 
-def _decide_twice(old: _Decider, new: _Decider, application: Application) -> tuple[Stance, Stance]:
-    """Score once if both policies see the same: mostly so, unless they fill in another loan."""
+def _decide_twice(
+    old: _Decider, new: _Decider, application: Application
+) -> tuple[Stance, Stance, Worth | None]:
+    """Score once if both policies see the same: mostly so, unless they fill in another loan.
+
+    Beside what both say it gives the worth of the loan that the new one would give but for a score.
+    """
     model = old.policy.model
     seen, seen_anew = old.allowed(application), new.allowed(application)
     scorecard = model.scorecard_for(seen)
@@ -298,10 +386,9 @@ def _decide_twice(old: _Decider, new: _Decider, application: Application) -> tup
     scored = scored_anew = scorecard.score(values)
     if scorecard_anew is not scorecard or (values_anew is not values and values_anew != values):
         scored_anew = scorecard_anew.score(values_anew)
-    return (
-        old.decide(scorecard, values, scored),
-        new.decide(scorecard_anew, values_anew, scored_anew),
-    )
+    was, _ = old.decide(scorecard, values, scored)
+    would, lendable = new.decide(scorecard_anew, values_anew, scored_anew)
+    return was, would, lendable
 
 
 class _Reader:
@@ -323,16 +410,22 @@ class _Tally:
     is put together at the end.
     """
 
-    __slots__ = ("_aprs", "_figures", "_policy", "_rules", "_scores")
+    __slots__ = ("_aprs", "_earned", "_figures", "_policy", "_rules", "_scores")
 
     def __init__(self, policy: Policy) -> None:
         self._policy = policy
         self._figures: dict[tuple[str, tuple[Value, Value]], Figures] = {}
+        self._earned: dict[tuple[str, int, str], Earned] = {}
         self._rules: Counter[str] = Counter()
         self._scores: Counter[int] = Counter()
         self._aprs: Counter[float] = Counter()
 
-    def add(self, stance: Stance, words: tuple[Value, Value]) -> None:
+    def add(self, stance: Stance, words: tuple[Value, Value], case: Case) -> None:
+        whose = stance.tier, stance.term_days, case.month
+        earned = self._earned.get(whose)
+        if earned is None:
+            earned = self._earned[whose] = Earned()
+        earned.add(stance.worth, case.known)
         key = stance.tier, words
         figures = self._figures.get(key)
         if figures is None:
@@ -350,7 +443,25 @@ class _Tally:
         for (tier, _), figures in self._figures.items():
             total.merge(figures)
             tiers[tier].merge(figures)
-        return Portfolio(self._policy, total, tiers, self._rules, self._scores, self._aprs)
+        earned = Earned()
+        by_tier = {tier.name: Earned() for tier in self._policy.tiers}
+        by_term = {days: Earned() for days in sorted(days for _, days, _ in self._earned)}
+        by_month = {month: Earned() for month in sorted(month for *_, month in self._earned)}
+        for (tier, days, month), some in self._earned.items():
+            for whole in (earned, by_tier[tier], by_term[days], by_month[month]):
+                whole.merge(some)
+        return Portfolio(
+            self._policy,
+            total,
+            tiers,
+            self._rules,
+            self._scores,
+            self._aprs,
+            earned,
+            by_tier,
+            {f"{days} days": some for days, some in by_term.items()},
+            {month or NOT_GIVEN: some for month, some in by_month.items()},
+        )
 
     def by_word(self, place: int) -> dict[str | None, Figures]:
         """Put those together that have one of the two words in common, once it is folded."""

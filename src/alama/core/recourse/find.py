@@ -271,9 +271,10 @@ def _obstacles_of_rules(applicant: Applicant, objections: Iterable[str]) -> list
 
 
 def _given(applicant: Applicant, places: Iterable[int]) -> tuple[str, ...]:
-    """Give the names of those fields that were given."""
+    """Give the names of those fields that were given; nobody gives what is remembered."""
     fields, values = applicant.model.catalogue.fields, applicant.application.values
-    return tuple(fields[place].name for place in sorted(places) if values[place] is not None)
+    sent = (place for place in sorted(places) if place < len(fields))
+    return tuple(fields[place].name for place in sent if values[place] is not None)
 
 
 def _obstacles_of_locks(

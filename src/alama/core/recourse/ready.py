@@ -214,7 +214,7 @@ class ReadyRecourse:
 
     def _needed_of_all(self) -> Iterator[Condition]:
         """Yield what an approval needs beside the score of its tier, whatever the card."""
-        position = self.policy.model.catalogue.position
+        position = self.policy.catalogue.position
         for rule, names in zip(self.policy.rules, self._turns.fields_read, strict=True):
             places = frozenset(position[name] for name in names)
             yield Condition(rule.objection.code, places, _rule_need(rule))

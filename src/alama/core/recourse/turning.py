@@ -205,7 +205,7 @@ class Turns:
     __slots__ = ("_constants", "_relations", "bonds", "fields_read")
 
     def __init__(self, policy: ReadyPolicy) -> None:
-        catalogue = policy.model.catalogue
+        catalogue = policy.catalogue
         trees = [tree_of(rule.when, catalogue) for rule in policy.policy.rules]
         self.fields_read = tuple(map(fields_read, trees))
         leaves = [leaf for tree in trees for leaf in _leaves(tree, against=True)]

@@ -164,6 +164,38 @@ pilots = Table(
     comment="the terms by which a lender is onboarded",
 )
 
+outcomes = Table(
+    "outcomes",
+    METADATA,
+    Column("lender", String(40), nullable=False),
+    Column("mode", String(4), nullable=False),
+    Column("request_id", String(40), nullable=False),
+    # The latest that is known of the loan.
+    Column("state", String(16), nullable=False),
+    Column("happened_on", Integer, nullable=False),
+    # The first day of it as a default. It stays when the loan is repaid after all.
+    Column("defaulted_on", Integer),
+    # It was corrected: what is said of days until this one counts no more.
+    Column("settled_on", Integer),
+    Column("corrections", Text, nullable=False, default=""),
+    Column("disbursed_amount", Float(53)),
+    Column("repaid_amount", Float(53)),
+    Column("recorded_us", BigInteger, nullable=False),
+    Column("key_id", String(40)),
+    # What the score said, copied: to look it up, a million times over, would take longer than all
+    # that is worked out from it. `due_day` is its day and the term that was offered.
+    Column("score_us", BigInteger, nullable=False),
+    Column("score_month", Integer, nullable=False),
+    Column("due_day", Integer, nullable=False),
+    Column("model_id", String(80), nullable=False),
+    Column("score", Integer, nullable=False),
+    Column("tier", String(8), nullable=False),
+    Column("default_probability", Float(53), nullable=False),
+    Column("decision", String(20), nullable=False),
+    PrimaryKeyConstraint("lender", "mode", "request_id"),
+    comment="what became of loans, one row for each; months are written as 202611",
+)
+
 reviews = Table(
     "reviews",
     METADATA,

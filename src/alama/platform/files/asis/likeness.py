@@ -1,0 +1,205 @@
+"""Columns of a file told by their names: the same word, another word for it, or nearly the word.
+
+What is sure is taken, what is doubtful is asked about: a balance of today is no average balance,
+and days late today are not the most there ever were.
+"""
+
+from __future__ import annotations
+
+import re
+from difflib import SequenceMatcher
+from enum import StrEnum
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from alama.platform.files.asis.written import plain_letters
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+
+class Holds(StrEnum):
+    """What the values of a column are."""
+
+    NUMBER = "number"
+    DAY = "day"
+    WORD = "word"
+    ANSWER = "yes or no"
+    ID = "id"
+    ANY = "any"
+
+
+class Target(msgspec.Struct, frozen=True):
+    """A column that somebody wants: its name, what it holds, and what else it is called.
+
+    `also` are names that say the same, `maybe` names that may. Every row of a table has something
+    in a column that is `always` given. `money`: its numbers are in a currency.
+    """
+
+    name: str
+    holds: Holds
+    required: bool = False
+    always: bool = False
+    also: tuple[str, ...] = ()
+    maybe: tuple[str, ...] = ()
+    money: bool = False
+
+
+class Likeness(msgspec.Struct, frozen=True):
+    """Which column each target has (its place), how sure that is, and who else it may be."""
+
+    places: dict[str, int]
+    sure: dict[str, bool]
+    rivals: dict[str, tuple[int, ...]]
+
+
+_NEAR: Final = 0.86
+_NEAR_LETTERS: Final = 6
+_SAME, _ALSO, _NEARLY, _MAYBE = 4, 3, 2, 1
+
+_CAMEL: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+_IN_BRACKETS: Final = re.compile(r"\(([^)]*)\)|\[([^]]*)\]")
+_NO_LETTER: Final = re.compile(r"[^a-z0-9%]+")
+_FILLER: Final = frozenset(
+    [
+        "the",
+        "of",
+        "a",
+        "an",
+        "de",
+        "du",
+        "des",
+        "la",
+        "le",
+        "les",
+        "d",
+        "l",
+        "ya",
+        "wa",
+        "za",
+        "cha",
+        "kwa",
+        "in",
+        "en",
+    ]
+)
+_NUMBER_WORDS: Final = {
+    "no": "number",
+    "n": "number",
+    "num": "number",
+    "nr": "number",
+    "numero": "number",
+    "#": "number",
+}
+_UNITS: Final = {
+    **dict.fromkeys(["day", "days", "jour", "jours", "siku", "d"], "days"),
+    **dict.fromkeys(["week", "weeks", "semaine", "semaines", "wiki"], "weeks"),
+    **dict.fromkeys(["month", "months", "mois", "mwezi", "miezi"], "months"),
+    **dict.fromkeys(["year", "years", "an", "ans", "annee", "annees", "mwaka", "miaka"], "years"),
+}
+_SCALE: Final = re.compile(
+    r"'000|\b000s?\b|\bthousands?\b|\bmillions?\b|\bmilliers?\b|\bmaelfu\b|\bk(?:es|shs?)?\s?'?000\b",
+    re.IGNORECASE,
+)
+
+
+def key_of(name: str) -> str:
+    """Give a name as it is compared: small plain words, without filler and brackets."""
+    folded = plain_letters(_CAMEL.sub(" ", _IN_BRACKETS.sub(" ", name)))
+    words = [word for word in _NO_LETTER.split(folded.replace("#", " number ")) if word]
+    return " ".join(_NUMBER_WORDS.get(word, word) for word in words if word not in _FILLER)
+
+
+def unit_of(name: str) -> str | None:
+    """Give the unit of time that a name tells, in or out of brackets."""
+    inside = " ".join(one or two for one, two in _IN_BRACKETS.findall(name))
+    words = _NO_LETTER.split(plain_letters(f"{_CAMEL.sub(' ', name)} {inside}"))
+    return next((_UNITS[word] for word in reversed(words) if word in _UNITS), None)
+
+
+def is_scaled(name: str) -> bool:
+    """Say whether a name tells that its numbers are thousands or millions."""
+    return _SCALE.search(name) is not None
+
+
+def match(
+    names: Sequence[str], targets: Sequence[Target], chosen: Mapping[str, int] | None = None
+) -> Likeness:
+    """Find the column of each target; `chosen` are places on which somebody has decided."""
+    chosen = chosen or {}
+    keys = [key_of(name) for name in names]
+    taken = set(chosen.values())
+    scores: dict[tuple[str, int], int] = {}
+    for target in targets:
+        if target.name in chosen:
+            continue
+        for place, name in enumerate(names):
+            if place not in taken and (score := _score(target, name, keys[place])):
+                scores[target.name, place] = score
+    return _assigned(targets, scores, dict(chosen))
+
+
+def _assigned(
+    targets: Sequence[Target], scores: Mapping[tuple[str, int], int], places: dict[str, int]
+) -> Likeness:
+    sure = dict.fromkeys(places, True)
+    rivals: dict[str, tuple[int, ...]] = {}
+    for level in (_SAME, _ALSO, _NEARLY, _MAYBE):
+        taken = set(places.values())
+        open_targets = [target.name for target in targets if target.name not in places]
+        found = {
+            name: [
+                p
+                for (of, p), score in scores.items()
+                if of == name and score == level and p not in taken
+            ]
+            for name in open_targets
+        }
+        wanted_by = [place for many in found.values() for place in many]
+        for name, many in found.items():
+            if not many or name in rivals:
+                continue
+            if len(many) > 1 or wanted_by.count(many[0]) > 1:
+                rivals[name] = tuple(many)
+            else:
+                places[name] = many[0]
+                sure[name] = level > _MAYBE
+    return Likeness(places, sure, {n: p for n, p in rivals.items() if n not in places})
+
+
+def _score(target: Target, name: str, key: str) -> int:
+    if name == target.name:
+        return _SAME
+    if not key or not _unit_fits(target, name):
+        return 0
+    same = key_of(target.name)
+    if key == same:
+        return _SAME
+    also = [key_of(other) for other in target.also]
+    if key in also:
+        return _ALSO
+    if any(_nearly(key, other) for other in (same, *also)):
+        return _NEARLY
+    return _MAYBE if key in map(key_of, target.maybe) else 0
+
+
+def _unit_fits(target: Target, name: str) -> bool:
+    wanted, told = unit_of(target.name), unit_of(name)
+    if told is None:
+        return True
+    return (
+        told == wanted
+        or (wanted is None and target.holds is not Holds.NUMBER)
+        or any(unit_of(other) == told for other in target.also)
+    )
+
+
+def _nearly(one: str, other: str) -> bool:
+    """Say whether two names differ by a slip of the hand; never by a whole word."""
+    if min(len(one), len(other)) < _NEAR_LETTERS or len(one.split()) != len(other.split()):
+        return one.replace(" ", "") == other.replace(" ", "") and len(one) >= _NEAR_LETTERS
+    pairs = list(zip(one.split(), other.split(), strict=True))
+    if any(a != b and min(len(a), len(b)) < 5 for a, b in pairs):  # noqa: PLR2004 - in on no: words of their own
+        return False
+    return all(a == b or SequenceMatcher(None, a, b).ratio() >= _NEAR for a, b in pairs)

@@ -1,0 +1,1 @@
+"""From statements to fields: a ledger, published formulas, readers, checks of genuineness."""

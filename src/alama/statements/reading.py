@@ -1,0 +1,221 @@
+"""A file of whatever format becomes a statement; several statements of one wallet become one."""
+
+from __future__ import annotations
+
+from collections import Counter
+from datetime import date, timedelta
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from alama.statements import tables, wallets
+from alama.statements.camt import read_camt
+from alama.statements.ledger import (
+    Check,
+    Declared,
+    Entry,
+    Pseudonyms,
+    Statement,
+    Unknown,
+    Verdict,
+)
+from alama.statements.problems import StatementUnreadable
+from alama.statements.rows import UNKNOWN_MAX, link_reversals
+from alama.statements.transactions import read_json
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from alama.statements.places import Place
+    from alama.statements.tables import Columns
+
+BYTES_MAX: Final = 16 << 20
+_SPACE: Final = b" \t\r\n\xef\xbb\xbf"
+
+
+def read_statement(
+    content: bytes,
+    names: Pseudonyms,
+    place: Place,
+    columns: Columns | None = None,
+) -> Statement:
+    """Read a file by what it is, or raise an error that says what to do.
+
+    `columns` says what the columns of a table are that no wallet has written.
+    """
+    if len(content) > BYTES_MAX:
+        raise StatementUnreadable(
+            f"the file is larger than {BYTES_MAX >> 20} MiB",
+            hint="send the statement of a shorter period",
+        )
+    bare = content[:256].lstrip(_SPACE)
+    if not bare:
+        raise StatementUnreadable("the file is empty")
+    try:
+        if bare.startswith(b"%PDF"):
+            raise StatementUnreadable("PDFs cannot be read here", hint="send the statement as CSV")
+        if bare.startswith(b"<"):
+            return read_camt(content, names, place.zone)
+        if bare.startswith((b"{", b"[")):
+            return read_json(content, names, place.zone)
+        if bare.startswith(b"PK\x03\x04"):
+            return _read_table(
+                tables.rows_of_spreadsheet(content), names, place, columns, "spreadsheet"
+            )
+        return _read_table(tables.rows_of_csv(content), names, place, columns, "csv")
+    except (ValueError, OverflowError, RecursionError):
+        # What a cell or a member holds that none can hold; it is not repeated.
+        raise StatementUnreadable("the file holds what no statement does") from None
+
+
+def _read_table(
+    rows: list[tuple[int, list[str]]],
+    names: Pseudonyms,
+    place: Place,
+    columns: Columns | None,
+    format_name: str,
+) -> Statement:
+    if columns is not None:
+        return tables.read_mapped(
+            rows, columns, names, place.zone, Declared(), f"mapped_{format_name}"
+        )
+    known = (
+        (wallets.MPESA_COLUMNS, wallets.mpesa),
+        (wallets.MTN_COLUMNS, wallets.mtn),
+    )
+    for wanted, read in known:
+        found = tables.find_header(rows, wanted)
+        if found is not None:
+            header, places = found
+            above = [cells for _, cells in rows[:header]]
+            declared = tables.declared_by(above, names, wallets.EAST_AFRICA)
+            return read(tables.body(rows, header, places), names, declared=declared)
+    found = tables.find_header(rows, wallets.ORANGE_COLUMNS)
+    if found is not None:
+        header, places = found
+        above = [cells for _, cells in rows[:header]]
+        declared = tables.declared_by(above, names, place.zone, ",")
+        return wallets.orange(
+            tables.body(rows, header, places),
+            names,
+            place.zone,
+            currency=_currency(above),
+            declared=declared,
+        )
+    guessed = tables.guess(rows)
+    header_at = tables.find_header(rows, guessed.named)
+    above = [cells for _, cells in rows[: header_at[0]]] if header_at else []
+    declared = tables.declared_by(above, names, place.zone)
+    return tables.read_mapped(rows, guessed, names, place.zone, declared, format_name)
+
+
+_CURRENCY_LENGTH: Final = 3
+
+
+def _currency(above: Sequence[Sequence[str]]) -> str | None:
+    for line in above:
+        cells = [cell.strip() for cell in line if cell.strip()]
+        if len(cells) > 1 and tables.plain(cells[0]).rstrip(": ") in {"devise", "currency"}:
+            return cells[1].upper() if len(cells[1]) == _CURRENCY_LENGTH else None
+    return None
+
+
+# ------------------------------------------------------------------------- several statements
+
+
+def merged(statements: Sequence[Statement]) -> Statement:
+    """Put statements of one wallet together; rows that two of them have count once.
+
+    They were read with the same pseudonyms. Where their periods leave a gap, what counts as
+    covered begins behind the last.
+    """
+    if len(statements) == 1:
+        return statements[0]
+    currencies = {one.currency for one in statements if one.currency is not None}
+    if len(currencies) > 1:
+        raise StatementUnreadable(
+            "the statements are in several currencies", hint="send those of one wallet"
+        )
+    ordered = sorted(statements, key=_begins)
+    entries = _together(ordered)
+    overlapping = len(entries) < sum(len(one.entries) for one in ordered)
+    unknown: Counter[str] = Counter()
+    for one in ordered:
+        for words in one.unknown:
+            unknown[words.words] += words.rows
+    declared, gaps = _declared(ordered, overlapping=overlapping)
+    return Statement(
+        format="+".join(sorted({one.format for one in ordered})),
+        currency=next(iter(currencies), None),
+        entries=link_reversals(entries),
+        rows=sum(one.rows for one in ordered),
+        unread=tuple(row for one in ordered for row in one.unread),
+        unknown=tuple(Unknown(words, many) for words, many in unknown.most_common(UNKNOWN_MAX)),
+        declared=declared,
+        checks=(*(check for one in ordered for check in one.checks), *gaps),
+    )
+
+
+def _begins(statement: Statement) -> tuple[date, ...]:
+    first = statement.declared.first_day
+    if first is None and statement.entries:
+        first = min(entry.at for entry in statement.entries).date()
+    return (first or date.max,)
+
+
+def _together(statements: Sequence[Statement]) -> list[Entry]:
+    seen: set[tuple[object, ...]] = set()
+    names: Counter[str] = Counter()
+    found: list[Entry] = []
+    for statement in statements:
+        new = []
+        for entry in statement.entries:
+            base = entry.id.partition("/")[0]
+            key = (base, entry.at, entry.signed, entry.balance_after, entry.kind, entry.status)
+            if key not in seen:
+                new.append((key, base, entry))
+        for key, base, entry in new:
+            seen.add(key)
+            names[base] += 1
+            name = base if names[base] == 1 else f"{base}/{names[base]}"
+            found.append(entry if name == entry.id else msgspec.structs.replace(entry, id=name))
+    return sorted(found, key=lambda entry: entry.at)
+
+
+def _declared(
+    ordered: Sequence[Statement], *, overlapping: bool
+) -> tuple[Declared, tuple[Check, ...]]:
+    told = [one.declared for one in ordered]
+    first, last = told[0].first_day, told[0].last_day
+    gaps = 0
+    for one in told[1:]:
+        if one.first_day is None or last is None:
+            first = last = None
+            break
+        if one.first_day > last + timedelta(days=1):
+            first, gaps = one.first_day, gaps + 1
+        last = max(last, one.last_day) if one.last_day else None
+    sums = [
+        None if overlapping or None in side else sum(amount for amount in side if amount)
+        for side in ([one.paid_in for one in told], [one.paid_out for one in told])
+    ]
+    holders = {one.holder for one in told if one.holder is not None}
+    checks: tuple[Check, ...] = ()
+    if gaps:
+        said = f"the periods of {len(ordered)} statements leave {gaps} gap(s) between them"
+        checks = (Check("periods", Verdict.CANNOT_TELL, said),)
+    if len(holders) > 1:
+        said = "the statements name different holders"
+        checks = (*checks, Check("one_holder", Verdict.FAIL, said))
+    declared = Declared(
+        first_day=first,
+        last_day=last,
+        made_on=max((one.made_on for one in told if one.made_on), default=None),
+        opened_on=min((one.opened_on for one in told if one.opened_on), default=None),
+        opening=told[0].opening,
+        closing=told[-1].closing,
+        paid_in=sums[0],
+        paid_out=sums[1],
+        holder=next(iter(holders)) if len(holders) == 1 else None,
+    )
+    return declared, checks

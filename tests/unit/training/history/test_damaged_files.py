@@ -1,0 +1,68 @@
+"""Sixty damaged histories: each is read right, asked about or refused, and none is read wrong."""
+
+from __future__ import annotations
+
+import csv
+from datetime import date
+from pathlib import Path
+
+import pytest
+
+from alama.core.errors import FileProblem
+from alama.core.product import PRODUCT
+from alama.platform.files.asis.inspection import Inspected, Mapping, convert, inspect
+from alama.training.history.names import TARGETS
+from tests import damaged_histories
+from tests.damaged_histories import ASKED, DAYS, NAMES, NUMBERS, READ, REFUSED, Case, Loans
+
+CASES = damaged_histories.cases()
+
+
+def _spelled(name: str) -> str:
+    return PRODUCT.field(name).name if name in PRODUCT.position else name
+
+
+def _as_read(path: Path, found: Inspected, folder: Path) -> Loans:
+    """Give the rows that a history would be read from, as true values."""
+    assert found.reading is not None, found.questions
+    out = folder / "read.csv"
+    convert(path, found.reading, TARGETS, out)
+    with out.open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    told: Loans = []
+    for row in rows:
+        loan = [row.get(_spelled(name)) or None for name in NAMES]
+        if loan[0] is None:
+            continue  # no borrower: the check of each row leaves it out, and says so
+        told.append([_value(place, value) for place, value in enumerate(loan)])
+    return told
+
+
+def _value(place: int, value: str | None) -> object:
+    if value is None:
+        return None
+    if place in DAYS:
+        return date.fromisoformat(value)
+    return float(value) if place in NUMBERS else value
+
+
+@pytest.mark.parametrize("case", CASES, ids=[case.name for case in CASES])
+def test_no_damaged_file_is_read_wrong(case: Case, tmp_path: Path) -> None:
+    path = case.write(tmp_path)
+    if case.comes == REFUSED:
+        with pytest.raises(FileProblem, match=case.about) as refused:
+            inspect(path, TARGETS)
+        assert refused.value.hint
+        return
+    found = inspect(path, TARGETS)
+    if case.comes == ASKED:
+        assert found.reading is None
+        assert case.about in {q.column or q.about for q in found.questions}
+        found = inspect(path, TARGETS, case.answer or Mapping())
+    assert _as_read(path, found, tmp_path) == case.truth
+
+
+def test_there_are_sixty_and_each_outcome_is_among_them() -> None:
+    assert len(CASES) >= 60
+    assert {case.comes for case in CASES} == {READ, ASKED, REFUSED}
+    assert len({case.name for case in CASES}) == len(CASES)
