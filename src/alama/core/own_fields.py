@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 import msgspec
 
-from alama.core import document
+from alama.core import document, memory
 from alama.core.application import is_visible
 from alama.core.catalogue import Catalogue, Change, Direction, Field, Kind, Labels, Use, Way
 from alama.core.document import Document
@@ -43,19 +43,6 @@ TEXT_MAX: Final = 200
 LABEL_MAX: Final = 80
 NUMBER_MAX: Final = 1e15
 
-MEMORY: Final = (
-    "open_loans",
-    "open_balance",
-    "loans_repaid",
-    "worst_days_past_due",
-    "days_since_last_loan",
-    "applications_1d",
-    "applications_30d",
-    "declined_7d",
-    "largest_repaid",
-)
-"""What Alama remembers of a borrower by itself, and nobody sends."""
-
 _IN_HISTORIES: Final = (
     "borrower_id",
     "applied_on",
@@ -70,7 +57,7 @@ _IN_HISTORIES: Final = (
 RESERVED: Final = frozenset(
     {
         *PRODUCT.position,
-        *MEMORY,
+        *memory.NAMES,
         *_IN_HISTORIES,
         *KEYWORDS,
         *{"product", "evidence", "request_id", "application_id", "score", "label", "outcome"},

@@ -2,11 +2,11 @@
 
 import pytest
 
-from alama.core import own_fields
+from alama.core import memory, own_fields
 from alama.core.catalogue import Direction, Use
 from alama.core.errors import InvalidFields, InvalidModel
 from alama.core.intake import Intake
-from alama.core.own_fields import MEMORY, NOTHING, SCHEMA, answering, reading
+from alama.core.own_fields import NOTHING, SCHEMA, answering, reading
 from alama.core.product import PRODUCT, PROHIBITED
 from alama.platform.files.packaged import builtin
 from tests.own_fields import TEXT, THREE, a_model_of, declared, the_three, without
@@ -47,7 +47,15 @@ def test_what_must_never_be_sent_cannot_be_declared(name: str) -> None:
 
 @pytest.mark.parametrize(
     "name",
-    [*MEMORY, *PRODUCT.position, "product", "evidence", "due_on", "amount", "missing"],
+    [
+        *sorted(memory.NAMES),
+        *PRODUCT.position,
+        "product",
+        "evidence",
+        "due_on",
+        "amount",
+        "missing",
+    ],
 )
 def test_a_name_that_means_something_already_cannot_be_declared(name: str) -> None:
     assert "has a meaning of its own" in refusal(declared(('"branch"', f'"{name}"')))
