@@ -150,8 +150,11 @@ def recall(receipt: Receipt, model: Model, policy: Policy, own: OwnFields = NOTH
             else "leave --fields out",
         )
     columns = msgspec.structs.asdict(receipt.score)
-    row = ScoreRow(**columns, seal_key_id=None, sealed=b"", applicant_key_id=None)
-    sealed = Sealed(receipt.application.encode(), assessment_of(receipt))
+    said = assessment_of(receipt)
+    row = ScoreRow(
+        **columns, seal_key_id=None, sealed=b"", applicant_key_id=None, propensity=said.propensity
+    )
+    sealed = Sealed(receipt.application.encode(), said)
     ready = ReadyModel(reading(model, own) if own.fields else model, policy.currency)
     return Record(row, sealed, ready, ReadyPolicy(policy, ready))
 

@@ -430,19 +430,13 @@ def stored_rows(connection: Connection) -> dict[Thing, Columns]:
         digest = row["digest"]
         row["digest"] = digest.hex() if isinstance(digest, bytes) else digest
         found[expected.KEY, str(row["id"])] = row
-    places: dict[tuple[object, object], int] = {}
-    for row in _rows(connection, lenders_schema.deployments):
-        book = (row["lender"], row["mode"])
-        places[book] = places.get(book, 0) + 1
-        found[expected.deployment_of(*book, places[book])] = row
-    activated: Counter[object] = Counter()
-    for row in _rows(connection, lenders_schema.field_activations):
-        activated[row["lender"]] += 1
-        found[expected.fields_of(row["lender"], activated[row["lender"]])] = row
+    found |= _put_in_force(connection)
     for row in _rows(connection, lenders_schema.pauses):
         found[expected.pause_of(row["lender"], row["mode"])] = row
     for row in _holds(connection):
         found[expected.HELD, str(row["id"])] = row
+    for row in _rows(connection, schema.list_entries):
+        found[expected.LISTED, str(row["applicant_key_id"])] = row
     for row in _rows(connection, tables.webhook_endpoints):
         found[expected.ENDPOINT, str(row["id"])] = row | whereabouts(str(row["url"]))
     for row in _rows(connection, tables.pilots):
@@ -451,6 +445,21 @@ def stored_rows(connection: Connection) -> dict[Thing, Columns]:
     found |= {(expected.CANDIDATE, str(row["id"])): row for row in _candidates(connection)}
     for row in _rows(connection, onboarding_schema.signatures):
         found[expected.signature_of(row["candidate_id"], row["number"])] = row
+    return found
+
+
+def _put_in_force(connection: Connection) -> dict[Thing, Columns]:
+    """Give what was ever deployed or declared, each known by its place among its like."""
+    found: dict[Thing, Columns] = {}
+    places: Counter[tuple[object, ...]] = Counter()
+    for row in _rows(connection, lenders_schema.deployments):
+        book = (row["lender"], row["mode"])
+        places[book] += 1
+        found[expected.deployment_of(*book, places[book])] = row
+    for row in _rows(connection, lenders_schema.field_activations):
+        lender = row["lender"]
+        places[(lender,)] += 1
+        found[expected.fields_of(lender, places[(lender,)])] = row
     return found
 
 
