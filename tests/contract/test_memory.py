@@ -13,10 +13,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from sqlalchemy import func, select
 
-from alama.core.intake import Intake
 from alama.core.memory import Amount, Remembered
 from alama.core.monitoring.news import News, State
-from alama.core.product import PRODUCT
 from alama.lenders.records import Key
 from alama.memory import schema
 from alama.memory.borrower import (
@@ -143,7 +141,7 @@ def race(database: Database, clock: HandClock, count: int, told: list[str]) -> N
 
     async def story() -> None:
         ledger = GroupCommit(house.scores, lambda _: None)
-        scoring = Scoring(Intake(PRODUCT), ledger, house.vault, house.scores.find)
+        scoring = Scoring(ledger, house.vault, house.scores.find)
         ledger.start()
         arrivals = [Arrival(a_request_id(), NOON_US, time.perf_counter()) for _ in range(count)]
         answers = await asyncio.gather(
@@ -298,7 +296,7 @@ def test_erasure_leaves_nothing_and_nobody_brings_it_back(
 
     async def story() -> None:
         ledger = GroupCommit(other.scores, lambda _: None)
-        scoring = Scoring(Intake(PRODUCT), ledger, other.vault, other.scores.find)
+        scoring = Scoring(ledger, other.vault, other.scores.find)
         ledger.start()
         for erases in (False, True, False):
             arrival = Arrival(a_request_id(), NOON_US, time.perf_counter())

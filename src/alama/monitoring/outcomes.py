@@ -268,6 +268,7 @@ _SAID: Final = [
         "tier",
         "default_probability",
         "decision",
+        "propensity",
     )
 ]
 

@@ -27,7 +27,6 @@ from alama.scoring.directory import ActiveModel, Caller
 from alama.scoring.sandbox import Sandbox, is_fixture, may_name_fixture
 
 if TYPE_CHECKING:
-    from alama.core.intake import Intake
     from alama.memory.borrower import Borrower
     from alama.platform.book import Book
 
@@ -84,11 +83,10 @@ class Explained(msgspec.Struct, frozen=True):
 class Explaining:
     """The use case behind POST /v1/explain. One instance lives in one event loop."""
 
-    def __init__(self, intake: Intake, recall: Recall) -> None:
-        """Read applications by an intake; `recall` gives what is remembered of an applicant."""
-        self._intake = intake
+    def __init__(self, recall: Recall) -> None:
+        """Take what gives what is remembered of an applicant."""
         self._recall = recall
-        self._sandbox = Sandbox(intake)
+        self._sandbox = Sandbox()
         self._queue = WorkQueue("explanations", WAITING_MAX, WAITING_EACH_MAX)
         self._ready = lru_cache(_READY_MAX)(ReadyRecourse)
 
@@ -99,10 +97,10 @@ class Explaining:
         active = caller.active_model()
         if may_name_fixture(caller, body):
             body = await self._sandbox.stand_in(caller, body)
-        application = self._intake.read(body)
+        application = active.intake.read(body)
         active.policy.refuse_forbidden(application)
         sought = question.sought(active)
-        reference = self._intake.reference_of(application)
+        reference = active.intake.reference_of(application)
         subject = None if reference is None else caller.subject(reference)
         if reference is not None and subject is not None and not is_fixture(caller, reference):
             borrower = await run_with_timeout(lambda: self._recall(caller.book, subject))
@@ -128,18 +126,6 @@ class Explaining:
         explanation = await self._queue.take(caller.book, search)
         ms = taken_ms(arrival)
         return Explained(arrival.request_id, ms, question, application, explanation, active)
-
-    async def _remembering(
-        self, caller: Caller, arrival: Arrival, application: Application
-    ) -> Application:
-        """Give an application with what is remembered of whom it names, as a score would."""
-        reference = self._intake.reference_of(application)
-        if reference is None or is_fixture(caller, reference):
-            return application
-        subject = caller.ring.subject(caller.book.mode.value, reference)
-        borrower = await run_with_timeout(lambda: self._recall(caller.book, subject))
-        now = remembered(borrower, hour_of(arrival.at_us))
-        return remembering(application, now, caller.active_model().model.catalogue)
 
     def close(self) -> None:
         """Let the thread go, when nobody asks any more."""

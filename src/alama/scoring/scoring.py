@@ -15,6 +15,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
+from msgspec import UNSET
 
 from alama.core.application import Application, remembering
 from alama.core.asked import assumed
@@ -50,7 +51,6 @@ from alama.scoring.sandbox import Sandbox, is_fixture, may_name_fixture
 if TYPE_CHECKING:
     from collections.abc import Awaitable
 
-    from alama.core.intake import Intake
     from alama.platform.book import Book
     from alama.scoring.group_commit import Ledger
     from alama.scoring.holds import Day
@@ -152,12 +152,11 @@ class _Asked(msgspec.Struct, gc=False):
 class Scoring:
     """The use case behind POST /v1/score. One instance lives in one event loop."""
 
-    def __init__(self, intake: Intake, ledger: Ledger, vault: Vault, stored: Stored) -> None:
-        self._intake = intake
+    def __init__(self, ledger: Ledger, vault: Vault, stored: Stored) -> None:
         self._ledger = ledger
         self._vault = vault
         self._stored = stored
-        self._sandbox = Sandbox(intake)
+        self._sandbox = Sandbox()
         self._in_flight: dict[_Flight, asyncio.Future[_Told | None]] = {}
         self._borrowers = RecentBorrowers(BORROWERS_MAX)
         self._turns: dict[_Who, asyncio.Future[None]] = {}
@@ -245,9 +244,9 @@ class Scoring:
     ) -> tuple[bytes, Earlier | None]:
         """Give the reply once it is kept, or the earlier answer that stands instead."""
         active = caller.active_model()
-        application = self._intake.read(body)
+        application = active.intake.read(body)
         active.policy.refuse_forbidden(application)
-        reference = self._intake.reference_of(application)
+        reference = active.intake.reference_of(application)
         asked = _Asked(caller, arrival, body, application, render, once)
         if reference is None or is_fixture(caller, reference):
             subject = None if reference is None else caller.subject(reference)
@@ -311,7 +310,7 @@ class Scoring:
         given = Given(arrival.request_id, taken_ms(arrival), application, assessment, active)
         reply = asked.render(given)
         salt = _salts.draw()
-        record = pack(Sealed(asked.body, assessment, salt))
+        record = pack(Sealed(asked.body, assessment, salt, active.fields_id or UNSET))
         unsealed = Unsealed(subject, caller.ring, record, reply if once else None)
         score = _score_row(caller, arrival, given)
         idempotency = _idempotency_row(caller, arrival, once) if once else None

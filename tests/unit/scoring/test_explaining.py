@@ -66,7 +66,7 @@ def tell(story: Callable[[Explaining], Awaitable[T]]) -> T:
     """Let a story happen in an event loop of its own."""
 
     async def told() -> T:
-        use = Explaining(Intake(PRODUCT), lambda *_: NOBODY)
+        use = Explaining(lambda *_: NOBODY)
         try:
             return await story(use)
         finally:
