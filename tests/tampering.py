@@ -120,10 +120,8 @@ class Forger:
         lines = list[Line]()
         for line in self.sound:
             if isinstance(line, MtnLine):
-                costs = {"fees": 2 * line.fees, "taxes": 2 * line.taxes}
-                lines.append(
-                    line._replace(amount=2 * line.amount, balance=2 * line.balance, **costs)
-                )
+                doubled = line._replace(amount=2 * line.amount, balance=2 * line.balance)
+                lines.append(doubled._replace(fees=2 * line.fees, taxes=2 * line.taxes))
             else:
                 lines.append(line._replace(signed=2 * line.signed, balance=2 * line.balance))
         sheet = self._sheet
