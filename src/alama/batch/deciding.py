@@ -63,7 +63,7 @@ _COUNTER_PARTS: Final = (
     _Part("counter_offer", pa.int64(), lambda said: _counter(said, "amount")),
     _Part("counter_offer_term_days", pa.int32(), lambda said: _counter(said, "term_days")),
 )
-"""The largest other loan that would be approved, where a policy tells of it; null: there is none."""
+"""The largest other loan that would be approved, where a policy tells of it; null: none would."""
 
 
 def _counter(said: Assessment, part: str) -> int | None:
