@@ -10,8 +10,6 @@ from starlette.types import ASGIApp
 
 from alama.app import openapi
 from alama.app.served import Running, Served
-from alama.core.intake import Intake
-from alama.core.product import PRODUCT
 from alama.lenders.installation import Installation
 from alama.lenders.limits import RateLimit
 from alama.platform import clock
@@ -85,7 +83,7 @@ class Service(NamedTuple):
         pieces: list[bytes | None],
     ) -> Received | None:
         ledger = GroupCommit(Scores.at(self.installed), lambda _: None)
-        explaining = Explaining(Intake(PRODUCT))
+        explaining = Explaining()
         reports = WorkQueue("reports", REPORTS_MAX, 4)
         ledger.start()
         try:
@@ -110,7 +108,7 @@ class Service(NamedTuple):
             lambda: MODEL,
             vault,
         )
-        scoring = Scoring(Intake(PRODUCT), ledger, vault, scores.find)
+        scoring = Scoring(ledger, vault, scores.find)
         health = HealthCheck(registry, ledger, vault, clock.stopwatch_us)
         admission = Admission(directory, RateLimit(3, 6))
         running = Running(admission, scores, scoring, explaining, reports, health)

@@ -6,8 +6,6 @@ import asyncio
 import os
 import time
 
-from alama.core.intake import Intake
-from alama.core.product import PRODUCT
 from alama.lenders import installation, keys
 from alama.lenders.installation import Installation
 from alama.platform import ids, settings
@@ -62,7 +60,7 @@ async def _give(opened: Installation, body: bytes, book: Book) -> str:
     at_us = opened.clock()
     request_id = ids.request_id(at_us, os.urandom(ids.RANDOM_BYTES))
     scores = Scores.at(opened)
-    scoring = Scoring(Intake(PRODUCT), CommitAtOnce(scores), opened.vault, scores.find)
+    scoring = Scoring(CommitAtOnce(scores), opened.vault, scores.find)
     arrival = Arrival(request_id, at_us, time.perf_counter())
     await scoring.score(caller, arrival, body, _identity, None)
     return request_id

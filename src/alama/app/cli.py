@@ -47,6 +47,7 @@ NOUNS: Final = (
         "alama.scoring.explain_cli",
     ),
     Noun("policy", "draft, check, simulate and activate lending rules", "alama.policies.cli"),
+    Noun("fields", "declare fields of a lender's own", "alama.policies.fields_cli"),
     Noun(
         "population",
         "make synthetic loans whose true risk is known",

@@ -23,6 +23,7 @@ from alama.onboarding.remote import OnboardingApi
 from alama.platform.files import packaged
 from alama.platform.http import documents, problems, status
 from alama.platform.http.operation import Json, operations_of
+from alama.policies import catalogue_api
 from alama.protection import applicants_api, receipts_api
 from alama.protection.applicants import Applicants
 from alama.protection.receipts import Receipts
@@ -73,6 +74,7 @@ class Served(NamedTuple):
     onboarding: onboarding_api.OnboardingEndpoints
     jobs: jobs_api.JobEndpoints
     candidates: candidates_api.CandidateEndpoints
+    catalogue: catalogue_api.CatalogueEndpoint
     keys: keys_api.KeyEndpoint
     health: status.StatusEndpoints
     contract: documents.DocumentEndpoints
@@ -109,6 +111,7 @@ class Served(NamedTuple):
             onboarding=onboarding_api.OnboardingEndpoints(admission, remote),
             jobs=jobs_api.JobEndpoints(admission, remote),
             candidates=candidates_api.CandidateEndpoints(admission, remote, Approval.at(installed)),
+            catalogue=catalogue_api.CatalogueEndpoint.at(admission, installed),
             keys=keys_api.KeyEndpoint.at(admission, installed),
             health=status.StatusEndpoints(running.health, model_id),
             contract=documents.DocumentEndpoints(document),
@@ -151,6 +154,7 @@ REPLIES: Final = (
     *onboarding_api.REPLIES,
     *jobs_api.REPLIES,
     *candidates_api.REPLIES,
+    *catalogue_api.REPLIES,
     *keys_api.REPLIES,
     *dict.fromkeys(events_api.DATA.values()),
 )
@@ -190,6 +194,7 @@ def reply_examples(said: examples.Replies) -> dict[str, Json]:
         **monitoring_api.replies(said.model_id),
         **webhooks_examples.replies(said.model_id, said.policy_id),
         **onboarding_examples.replies(said.model_id),
+        **catalogue_api.replies(),
         **keys_api.replies(),
         **status.examples(said.model_id),
     }

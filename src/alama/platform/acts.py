@@ -39,6 +39,7 @@ class ActKind(StrEnum):
     KEY_REVOKED = "key_revoked"
     DEPLOYED = "deployed"
     POLICY_DEPLOYED = "policy_deployed"
+    FIELDS_ACTIVATED = "fields_activated"
     PAUSED = "paused"
     RESUMED = "resumed"
     MASTER_KEY_ROTATED = "master_key_rotated"

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from functools import lru_cache
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import msgspec
 
@@ -23,9 +23,6 @@ from alama.platform.http.exchange import Arrival, taken_ms
 from alama.platform.timeouts import WorkQueue
 from alama.scoring.directory import ActiveModel, Caller
 from alama.scoring.sandbox import Sandbox, may_name_fixture
-
-if TYPE_CHECKING:
-    from alama.core.intake import Intake
 
 TARGET_DEFAULT: Final = Decision.APPROVED.value
 """What ways lead to where nobody says."""
@@ -77,9 +74,8 @@ class Explained(msgspec.Struct, frozen=True):
 class Explaining:
     """The use case behind POST /v1/explain. One instance lives in one event loop."""
 
-    def __init__(self, intake: Intake) -> None:
-        self._intake = intake
-        self._sandbox = Sandbox(intake)
+    def __init__(self) -> None:
+        self._sandbox = Sandbox()
         self._queue = WorkQueue("explanations", WAITING_MAX, WAITING_EACH_MAX)
         self._ready = lru_cache(_READY_MAX)(ReadyRecourse)
 
@@ -90,10 +86,10 @@ class Explaining:
         active = caller.active_model()
         if may_name_fixture(caller, body):
             body = await self._sandbox.stand_in(caller, body)
-        application = self._intake.read(body)
+        application = active.intake.read(body)
         active.policy.refuse_forbidden(application)
         sought = question.sought(active)
-        reference = self._intake.reference_of(application)
+        reference = active.intake.reference_of(application)
         subject = None if reference is None else caller.subject(reference)
         # Who names nobody draws anew with each request: an explanation would speak of another lot.
         draw = None if subject is None else caller.draw(active, subject, arrival.request_id)

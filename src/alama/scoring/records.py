@@ -10,6 +10,7 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
 from alama.core.assess import Assessment
 from alama.core.errors import AlamaError
@@ -166,12 +167,14 @@ class Sealed(msgspec.Struct, frozen=True):
 
     Kept as MessagePack: numbers stay what they are, and it is written in half the time of JSON.
     `salt` keys the digest by which the audit knows the record: with it gone, nobody can confirm a
-    guess at what was sent.
+    guess at what was sent. `fields` names the lender's own fields by which the body was read, where
+    it had any.
     """
 
     application: bytes
     assessment: Assessment
     salt: bytes = b""
+    fields: str | UnsetType = UNSET
 
 
 pack: Final = msgspec.msgpack.Encoder().encode

@@ -16,6 +16,8 @@ from alama.core.lending.earnings import Known
 from alama.core.lending.ready_policy import ReadyPolicy
 from alama.core.lending.simulation import Case
 from alama.core.model import ReadyModel
+from alama.core.own_fields import reading
+from alama.lenders.own_fields import own_fields_by_id
 from alama.platform.book import Book, Mode
 from alama.platform.days import day_of, month_name
 from alama.platform.errors import Erased
@@ -89,9 +91,10 @@ def find(registry: Registry, scores: Scores, request_id: str) -> StoredScore:
 def recall(registry: Registry, vault: Vault, stored: StoredScore) -> Record:
     """Bring together everything that a stored score rests on, or raise `Erased`."""
     row, sealed = stored.row, open_score(vault, stored)
+    own = own_fields_by_id(registry, row.lender, sealed.fields or None)
     policy = policy_text.decode(registry.policy(row.policy_id), row.policy_id)
     model = models.stored(registry.model(row.model_id), row.model_id)
-    ready = ReadyModel(model, policy.currency)
+    ready = ReadyModel(reading(model, own), policy.currency)
     return Record(row, sealed, ready, ReadyPolicy(policy, ready))
 
 

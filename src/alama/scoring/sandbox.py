@@ -24,7 +24,6 @@ from alama.platform.files import packaged
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from alama.core.intake import Intake
     from alama.scoring.directory import ActiveModel, Caller
 
 
@@ -72,8 +71,7 @@ def may_name_fixture(caller: Caller, body: bytes) -> bool:
 class Sandbox:
     """What happens with the fixtures. One instance lives in one event loop."""
 
-    def __init__(self, intake: Intake) -> None:
-        self._intake = intake
+    def __init__(self) -> None:
         self._slow = 0
 
     async def stand_in(self, caller: Caller, body: bytes) -> bytes:
@@ -83,9 +81,9 @@ class Sandbox:
         is none that there is.
         """
         active = caller.active_model()
-        application = self._intake.read(body)
+        application = active.intake.read(body)
         active.policy.refuse_forbidden(application)
-        reference = self._intake.reference_of(application)
+        reference = active.intake.reference_of(application)
         if reference is None or not reference.startswith(PREFIX):
             return body
         if reference == TOO_MANY:

@@ -15,6 +15,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
+from msgspec import UNSET
 
 from alama.core.application import Application
 from alama.core.asked import assumed
@@ -47,7 +48,6 @@ from alama.scoring.sandbox import Sandbox, may_name_fixture
 if TYPE_CHECKING:
     from collections.abc import Awaitable
 
-    from alama.core.intake import Intake
     from alama.platform.book import Book
     from alama.scoring.group_commit import Ledger
     from alama.scoring.holds import Day
@@ -128,12 +128,11 @@ _Flight = tuple["Book", bytes]
 class Scoring:
     """The use case behind POST /v1/score. One instance lives in one event loop."""
 
-    def __init__(self, intake: Intake, ledger: Ledger, vault: Vault, stored: Stored) -> None:
-        self._intake = intake
+    def __init__(self, ledger: Ledger, vault: Vault, stored: Stored) -> None:
         self._ledger = ledger
         self._vault = vault
         self._stored = stored
-        self._sandbox = Sandbox(intake)
+        self._sandbox = Sandbox()
         self._in_flight: dict[_Flight, asyncio.Future[_Told | None]] = {}
 
     async def score(
@@ -221,9 +220,9 @@ class Scoring:
     ) -> tuple[bytes, Awaitable[Earlier | None]]:
         """Give the reply, and what will be done when it may be sent."""
         active = caller.active_model()
-        application = self._intake.read(body)
+        application = active.intake.read(body)
         active.policy.refuse_forbidden(application)
-        reference = self._intake.reference_of(application)
+        reference = active.intake.reference_of(application)
         subject = None if reference is None else caller.subject(reference)
         draw = caller.draw(active, subject, arrival.request_id)
         around = active.around(subject, draw, arrival.at_us)
@@ -234,7 +233,7 @@ class Scoring:
         given = Given(arrival.request_id, taken_ms(arrival), application, assessment, active)
         reply = render(given)
         salt = _salts.draw()
-        record = pack(Sealed(body, assessment, salt))
+        record = pack(Sealed(body, assessment, salt, active.fields_id or UNSET))
         unsealed = Unsealed(subject, caller.ring, record, reply if once else None)
         score = _score_row(caller, arrival, given)
         idempotency = _idempotency_row(caller, arrival, once) if once else None

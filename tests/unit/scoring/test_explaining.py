@@ -65,7 +65,7 @@ def tell(story: Callable[[Explaining], Awaitable[T]]) -> T:
     """Let a story happen in an event loop of its own."""
 
     async def told() -> T:
-        use = Explaining(Intake(PRODUCT))
+        use = Explaining()
         try:
             return await story(use)
         finally:

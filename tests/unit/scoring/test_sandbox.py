@@ -14,7 +14,6 @@ from typing import Any
 import pytest
 
 from alama.core.errors import InvalidApplication
-from alama.core.intake import Intake
 from alama.core.lending.circumstances import LISTED
 from alama.core.lending.policy import HOLDS, Rule
 from alama.core.model import REFERENCE_INFLOW_MONTHLY
@@ -167,7 +166,7 @@ def scoring_in(house: House) -> tuple[Scoring, Caller]:
     key = Key("key_1", DEMO.lender, DEMO.mode, b"", "abcd", USUAL_SCOPES, NOON_US)
     caller = Caller(key, DEMO, the_active_model(), house.vault.ring("demo"))
     ledger = CommitAtOnce(house.scores)
-    return Scoring(Intake(PRODUCT), ledger, house.vault, house.scores.find), caller
+    return Scoring(ledger, house.vault, house.scores.find), caller
 
 
 async def slow(scoring: Scoring, caller: Caller, key: bytes | None = None) -> Answer:

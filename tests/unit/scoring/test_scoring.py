@@ -12,12 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from alama.core.errors import AlamaError, InvalidApplication, InvalidModel
-from alama.core.intake import Intake
 from alama.core.lending.draft import default_policy
 from alama.core.lending.policy import Decision, Policy, Rule
 from alama.core.lending.ready_policy import ReadyPolicy
 from alama.core.model import ReadyModel
-from alama.core.product import PRODUCT
 from alama.lenders.records import Key, OnboardingIncomplete, Pause
 from alama.platform.book import USUAL_SCOPES, Book, Mode
 from alama.platform.database import database as databases
@@ -74,7 +72,7 @@ class HeldScoring:
 
     def __init__(self) -> None:
         self.ledger = HeldLedger()
-        self.scoring = Scoring(Intake(PRODUCT), self.ledger, VAULT, nothing_stored)
+        self.scoring = Scoring(self.ledger, VAULT, nothing_stored)
 
     def ask(
         self, once: Once | None = None, body: bytes = BODY, caller: Caller | None = None
