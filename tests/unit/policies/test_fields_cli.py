@@ -17,13 +17,12 @@ PAGE = (Path(__file__).parents[3] / "docs" / "own-fields.md").read_text("utf-8")
 
 @pytest.mark.usefixtures("installed_at_home")
 def test_the_commands_of_the_page_declare_the_three(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    monkeypatch.chdir(tmp_path)
     for line in re.findall(r"^    alama (fields .*)$", PAGE, re.MULTILINE):
         words = re.findall(r'"([^"]*)"|(\S+)', line)
         assert main([quoted or plain for quoted, plain in words]) == 0
-    assert (tmp_path / "fields.toml").read_bytes() == TEXT
+    assert Path("fields.toml").read_bytes() == TEXT
     said = capsys.readouterr().out
     assert "is sound" in said
     assert all(name in said for name in THREE)
