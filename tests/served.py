@@ -12,6 +12,7 @@ from alama.app import openapi
 from alama.app.served import Running, Served
 from alama.lenders.installation import Installation
 from alama.lenders.limits import RateLimit
+from alama.memory.store import Memory
 from alama.platform import clock
 from alama.platform.addresses import Reach
 from alama.platform.http.endpoint import application
@@ -83,7 +84,7 @@ class Service(NamedTuple):
         pieces: list[bytes | None],
     ) -> Received | None:
         ledger = GroupCommit(Scores.at(self.installed), lambda _: None)
-        explaining = Explaining()
+        explaining = Explaining(Memory(self.installed.database, self.installed.vault).of)
         reports = WorkQueue("reports", REPORTS_MAX, 4)
         ledger.start()
         try:

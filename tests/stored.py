@@ -8,6 +8,7 @@ import time
 
 from alama.lenders import installation, keys
 from alama.lenders.installation import Installation
+from alama.memory.store import Stand
 from alama.platform import ids, settings
 from alama.platform.book import Book, Mode
 from alama.platform.clock import stopwatch_us
@@ -26,7 +27,7 @@ class CommitAtOnce:
     def __init__(self, scores: Scores) -> None:
         self._scores = scores
 
-    async def append(self, entry: Entry) -> Earlier | None:
+    async def append(self, entry: Entry) -> Earlier | Stand | None:
         (fate,) = self._scores.commit([entry])
         if isinstance(fate, StoreUnfit):
             raise fate

@@ -38,6 +38,7 @@ NOUNS: Final = (
     Noun(
         "scores", "read, review, count and replay the scores given", "alama.monitoring.scores_cli"
     ),
+    Noun("loans", "load what was lent and what came back", "alama.monitoring.loans_cli"),
     Noun("outcomes", "load what became of loans, or simulate it", "alama.monitoring.outcomes_cli"),
     Noun("monitor", "how a book goes, and whether predictions come true", "alama.monitoring.cli"),
     Noun("receipt", "prove a decision, or verify the proof of one", "alama.protection.receipt_cli"),

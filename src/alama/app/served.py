@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Final, NamedTuple, get_type_hints
 from alama.app import examples
 from alama.core.monitoring.figures import MonitoringReport
 from alama.core.receipts import Receipt
+from alama.memory.loans import Loans
 from alama.monitoring import api as monitoring_api
-from alama.monitoring import outcomes_api, reviews_api
+from alama.monitoring import loans_api, outcomes_api, reviews_api
 from alama.monitoring.outcomes import Outcomes
 from alama.monitoring.report import Monitoring
 from alama.monitoring.reviews import Reviews
@@ -66,6 +67,7 @@ class Served(NamedTuple):
     receipts: receipts_api.ReceiptEndpoint
     reviews: reviews_api.ReviewEndpoints
     outcomes: outcomes_api.OutcomeEndpoints
+    loans: loans_api.LoanEndpoints
     applicants: applicants_api.ApplicantEndpoints
     lists: lists_api.ListEndpoints
     monitoring: monitoring_api.MonitoringEndpoint
@@ -101,6 +103,7 @@ class Served(NamedTuple):
             receipts=receipts_api.ReceiptEndpoint(admission, Receipts.at(installed)),
             reviews=reviews_api.ReviewEndpoints(admission, reviews),
             outcomes=outcomes_api.OutcomeEndpoints(admission, Outcomes.at(installed)),
+            loans=loans_api.LoanEndpoints(admission, Loans.at(installed)),
             applicants=applicants_api.ApplicantEndpoints(admission, Applicants.at(installed)),
             lists=lists_api.ListEndpoints.at(admission, installed),
             monitoring=monitoring_api.MonitoringEndpoint(
@@ -128,6 +131,7 @@ OPERATIONS: Final = tuple(
 REQUESTS: Final = (
     *reviews_api.REQUESTS,
     *outcomes_api.REQUESTS,
+    *loans_api.REQUESTS,
     *applicants_api.REQUESTS,
     *lists_api.REQUESTS,
     *endpoints_api.REQUESTS,
@@ -146,6 +150,7 @@ REPLIES: Final = (
     problems.Problem,
     Receipt,
     *outcomes_api.REPLIES,
+    *loans_api.REPLIES,
     *applicants_api.REPLIES,
     *lists_api.REPLIES,
     MonitoringReport,
@@ -175,6 +180,7 @@ def request_examples() -> dict[str, Json]:
         **examples.requests(),
         **reviews_api.requests(),
         **outcomes_api.requests(),
+        **loans_api.requests(),
         **applicants_api.requests(),
         **lists_api.requests(),
         **webhooks_examples.requests(),
@@ -189,6 +195,7 @@ def reply_examples(said: examples.Replies) -> dict[str, Json]:
         **said.named(),
         **reviews_api.replies(),
         **outcomes_api.replies(),
+        **loans_api.replies(),
         **applicants_api.replies(),
         **lists_api.replies(),
         **monitoring_api.replies(said.model_id),

@@ -19,6 +19,7 @@ from alama.app.watching import watching
 from alama.core.errors import AlamaError
 from alama.lenders.installation import Installation, open_installation
 from alama.lenders.limits import Pace, RateLimit, Sharing, SqlRates
+from alama.memory.store import Memory
 from alama.monitoring.api import WAITING_EACH_MAX, WAITING_MAX
 from alama.monitoring.drift import Drift
 from alama.onboarding.store import Stores
@@ -118,7 +119,8 @@ def assemble(
     health = HealthCheck(registry, ledger, vault, stopwatch_us)
     upkeep = _upkeep(installed, scores, directory, watch)
     limit = RateLimit(settings.rate_limit, BURST * settings.rate_limit)
-    scoring, explaining = Scoring(ledger, vault, scores.find), Explaining()
+    memory = Memory(installed.database, vault)
+    scoring, explaining = Scoring(ledger, vault, scores.find), Explaining(memory.of)
     reports = WorkQueue("reports", WAITING_MAX, WAITING_EACH_MAX)
     running = Running(Admission(directory, limit), scores, scoring, explaining, reports, health)
     served = Served.at(installed, running, settings.webhook_reach, builtin().id, openapi.document)

@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 from alama.core import model as models
-from alama.core.application import may_have_been_word
+from alama.core.application import may_have_been_word, remembering
 from alama.core.assess import assess
 from alama.core.errors import InvalidPolicy, UnknownCurrency
 from alama.core.intake import Intake
@@ -165,7 +165,8 @@ class Shadowing:
 
 
 def _shadow(asked: ReadyChallenger, policy: ReadyPolicy, row: ScoreRow, sealed: Sealed) -> Shadow:
-    application = asked.intake.read(sealed.application)
+    sent = asked.intake.read(sealed.application)
+    application = remembering(sent, sealed.assessment.memory, asked.model.catalogue)
     # What held then, such as a pause, holds for both: else two days would be compared.
     said = assess(asked.model, policy, application, sealed.assessment.circumstances(policy))
     return Shadow(

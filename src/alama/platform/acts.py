@@ -78,6 +78,8 @@ class ActKind(StrEnum):
     """Beside the deployment that it is."""
     OUTCOMES_RECORDED = "outcomes_recorded"
     """One for each batch: how many, and the hash of the bytes that they were sent in."""
+    LOANS_RECORDED = "loans_recorded"
+    """As above, of the events of loans."""
     SCORE_REVIEWED = "score_reviewed"
     """The subject is the id of the score."""
     DRIFT_DETECTED = "drift_detected"

@@ -68,6 +68,11 @@ def may_name_fixture(caller: Caller, body: bytes) -> bool:
     return caller.book.mode is Mode.TEST and _MARK in body
 
 
+def is_fixture(caller: Caller, reference: str) -> bool:
+    """Say whether a reference stands for an applicant of the sandbox, who is new every time."""
+    return caller.book.mode is Mode.TEST and reference.startswith(PREFIX)
+
+
 class Sandbox:
     """What happens with the fixtures. One instance lives in one event loop."""
 

@@ -41,7 +41,15 @@ from tools import fixtures
 PAGE = (Path(__file__).parents[3] / "docs" / "sandbox.md").read_text("utf-8")
 ROW = re.compile(r"^\| `(fixture-.*?)` \| (.*?) \| (.*?) \|$", re.MULTILINE)
 ROWS = {name: (decision, told) for name, decision, told in ROW.findall(PAGE)}
-NOT_BY_AN_APPLICATION = {*HOLDS, *LISTED, Rule.EXPLORED, Rule.SELDOM_BOOKED, Rule.TOO_FEW_FIELDS}
+OF_BORROWERS = {Rule.LATE_ON_A_LOAN, Rule.ASKED_OFTEN, Rule.EXPOSURE, Rule.LADDER}
+NOT_BY_AN_APPLICATION = {
+    *HOLDS,
+    *LISTED,
+    *OF_BORROWERS,
+    Rule.EXPLORED,
+    Rule.SELDOM_BOOKED,
+    Rule.TOO_FEW_FIELDS,
+}
 
 
 @pytest.fixture

@@ -102,6 +102,7 @@ STAND_IN_NO_ROW: Final = frozenset(
         ActKind.HISTORY_FORGOTTEN,
         ActKind.HISTORY_RECEIVED,
         ActKind.LENDER_KEY_ROTATED,
+        ActKind.LOANS_RECORDED,
         ActKind.MASTER_KEY_ROTATED,
         ActKind.OUTCOMES_RECORDED,
         ActKind.RETENTION_RUN,
