@@ -15,6 +15,15 @@ from tests.own_fields import TEXT, THREE, the_three
 PAGE = (Path(__file__).parents[3] / "docs" / "own-fields.md").read_text("utf-8")
 
 
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where files and an installation lie, and where commands are called."""
+    monkeypatch.setenv("ALAMA_HOME", str(tmp_path))
+    monkeypatch.setenv("COLUMNS", "120")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
 @pytest.mark.usefixtures("installed_at_home")
 def test_the_commands_of_the_page_declare_the_three(
     capsys: pytest.CaptureFixture[str],

@@ -44,7 +44,7 @@ def with_own_columns(table: pa.Table) -> pa.Table:
     it tells them apart with an AUC of 0.69, and each point is worth 0.007 of log-odds.
     """
     rng = np.random.default_rng(7)
-    late = np.asarray(table["largest_days_past_due"].fill_null(0)) >= 30
+    late = np.asarray(table["largest_days_past_due"], dtype=float) >= 30
     score = rng.normal(620, 100, len(late)) - 70 * late
     loans = rng.poisson(np.where(late, 2.0, 3.0))
     branches = rng.choice(["Kisumu", "Nakuru", "Thika"], len(late))
