@@ -84,7 +84,8 @@ def register(parser: argparse.ArgumentParser) -> None:
     _add_reference(added)
     names, reasons = [name.value for name in ListName], [reason.value for reason in ListReason]
     added.add_argument("--list", required=True, choices=names, help="which of the two")
-    added.add_argument("--reason", required=True, choices=reasons, help="why, as it is counted")
+    why = f"why, as it is counted: {', '.join(reasons)}"
+    added.add_argument("--reason", required=True, choices=reasons, metavar="CODE", help=why)
     added.add_argument("--until", type=_day, metavar="DATE", help="the last day on it, UTC")
     added.add_argument("--note", default="", metavar="TEXT", help="the case, not the applicant")
     _add_by(added)

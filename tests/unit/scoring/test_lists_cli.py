@@ -7,13 +7,17 @@ from pathlib import Path
 import pytest
 
 from alama.app.cli import main
+from alama.lenders.installation import open_installation
+from alama.platform.settings import Settings
 
 REF = "customer-7f3a"
 
 
 @pytest.fixture(autouse=True)
-def _wide(monkeypatch: pytest.MonkeyPatch) -> None:
+def _at_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "200")
+    monkeypatch.setenv("ALAMA_HOME", str(tmp_path))
+    open_installation(Settings(home=str(tmp_path))).close()
 
 
 def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
@@ -21,7 +25,6 @@ def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
     return capsys.readouterr().out
 
 
-@pytest.mark.usefixtures("installed_at_home")
 def test_an_applicant_is_put_on_a_list_shown_and_taken_off(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
@@ -44,7 +47,6 @@ def test_an_applicant_is_put_on_a_list_shown_and_taken_off(
     assert run(capsys, "show", *book, "--ref", REF) == ""
 
 
-@pytest.mark.usefixtures("installed_at_home")
 def test_a_file_is_loaded_and_may_be_loaded_again(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -56,7 +58,6 @@ def test_a_file_is_loaded_and_may_be_loaded_again(
         assert loaded == f"fraud.csv: {said}.\n"
 
 
-@pytest.mark.usefixtures("installed_at_home")
 @pytest.mark.parametrize(
     ("text", "told"),
     [
@@ -77,7 +78,6 @@ def test_nothing_is_done_where_a_line_cannot_be_an_entry(
     assert run(capsys, "show", "demo") == ""
 
 
-@pytest.mark.usefixtures("installed_at_home")
 @pytest.mark.parametrize("date", ["tomorrow", "2027-13-01"])
 def test_a_day_that_is_none_is_refused(date: str, capsys: pytest.CaptureFixture[str]) -> None:
     said = ["--list", "block", "--reason", "fraud", "--until", date]
