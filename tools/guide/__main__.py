@@ -53,6 +53,7 @@ SECTIONS: Final[Mapping[str, tuple[str, ...]]] = {
         "docs/policy.md",
         "docs/changing-a-policy.md",
         "docs/jurisdictions.md",
+        "docs/lists.md",
         "docs/explaining.md",
         "docs/reviews.md",
         "docs/outcomes.md",

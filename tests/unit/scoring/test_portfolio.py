@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from alama.core.lending.circumstances import Cell
+from alama.core.lending.circumstances import Segment
 from alama.core.lending.draft import default_policy
 from alama.core.lending.policy import Decision, Exploration, Per, Policy, PortfolioCap
 from alama.core.lending.policy_check import seal
@@ -22,8 +22,13 @@ from tests.vaults import vault_of
 
 DAY_US = 24 * HOUR_US
 LOT = Exploration(0.05, 560, 2_000, 2)
-NAIROBI_B = Cell(None, "nairobi", "B")
-CELLS = (NAIROBI_B, Cell(None, None, "B"), Cell(None, "nairobi", "C"), Cell(None, None, None))
+NAIROBI_B = Segment(None, "nairobi", "B")
+CELLS = (
+    NAIROBI_B,
+    Segment(None, None, "B"),
+    Segment(None, "nairobi", "C"),
+    Segment(None, None, None),
+)
 
 
 @pytest.fixture
@@ -42,7 +47,7 @@ def cap(name: str = "new_loans", per: Per = Per.DAY, **bounds: Any) -> Portfolio
     return msgspec.structs.replace(PortfolioCap(name, per), **bounds)
 
 
-def a_day(policy: Policy, *approved: tuple[Cell, Approved], per: Per = Per.DAY) -> Day:
+def a_day(policy: Policy, *approved: tuple[Segment, Approved], per: Per = Per.DAY) -> Day:
     day = Day()
     day.settle(policy, None, {per: dict(approved)})
     return day
@@ -147,7 +152,7 @@ def test_loans_are_counted_by_region_tier_and_lot(scores: Scores) -> None:
     left = an_entry(decision=Decision.REVIEW)
     scores.commit([lent, an_entry(), drawn, left])
     counts = scores.approved(DEMO, 0)
-    assert counts[Cell(None, None, lent.score.tier)].number == 2
-    assert counts[Cell(None, "nairobi", "E")][0] == 1
-    assert counts[Cell(None, "nairobi", "E")].explored == 1
+    assert counts[Segment(None, None, lent.score.tier)].number == 2
+    assert counts[Segment(None, "nairobi", "E")][0] == 1
+    assert counts[Segment(None, "nairobi", "E")].explored == 1
     assert len(counts) == 2
