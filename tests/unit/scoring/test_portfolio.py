@@ -23,7 +23,7 @@ from tests.vaults import vault_of
 DAY_US = 24 * HOUR_US
 LOT = Exploration(0.05, 560, 2_000, 2)
 NAIROBI_B = Segment(None, "nairobi", "B")
-CELLS = (
+SEGMENTS = (
     NAIROBI_B,
     Segment(None, None, "B"),
     Segment(None, "nairobi", "C"),
@@ -65,8 +65,8 @@ def a_day(policy: Policy, *approved: tuple[Segment, Approved], per: Per = Per.DA
 )
 def test_a_cap_counts_the_loans_that_it_lists(only: dict[str, Any], counted: list[bool]) -> None:
     asked = cap(number_max=10, **only)
-    (filling,) = filled([asked], {Per.DAY: {cell: Approved(1) for cell in CELLS}})
-    assert [filling.counts(cell) for cell in CELLS] == counted
+    (filling,) = filled([asked], {Per.DAY: {cell: Approved(1) for cell in SEGMENTS}})
+    assert [filling.counts(cell) for cell in SEGMENTS] == counted
     assert filling.used.number == sum(counted)
 
 
@@ -95,7 +95,7 @@ def test_what_a_process_approves_counts_at_once() -> None:
         assert day.full(NAIROBI_B, 1.0, 0.0) == ()
         day.add(NAIROBI_B, 1.0, 0.0, explored=False)
     assert day.full(NAIROBI_B, 1.0, 0.0) == ("new_loans",)
-    assert day.full(CELLS[2], 1.0, 0.0) == ()
+    assert day.full(SEGMENTS[2], 1.0, 0.0) == ()
     assert day.holds == ()
 
 

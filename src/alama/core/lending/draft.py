@@ -22,6 +22,7 @@ from alama.core.lending.policy import (
     SCHEMA,
     Affordability,
     Caps,
+    CounterOffers,
     Daily,
     Decision,
     Fees,
@@ -53,6 +54,17 @@ A lending policy: what follows from a score. Change a figure, then
 
 Money is in the policy's currency. A share is 0 to 1. Rates are percent a year."""
 
+_FIRST_KEYS: Final = (
+    "schema",
+    "name",
+    "version",
+    "currency",
+    "jurisdiction",
+    "terms_days",
+    "limit_step",
+    "counter_offers",
+)
+
 _TABLES: Final[Mapping[str, str]] = {
     "standard_loan": "What is taken to be asked for where an application does not say.",
     "tiers": (
@@ -63,7 +75,8 @@ _TABLES: Final[Mapping[str, str]] = {
     ),
     "rules": (
         "Rules of your own. Where `when` is true the decision is this one, or a worse one; `says` "
-        "tells people why. `when` compares fields, numbers and words: < <= > >= == != in, + - * /, "
+        "tells people why. With limit_max in place of a decision no limit is above it. `when` "
+        "compares fields, numbers and words: < <= > >= == != in, + - * /, "
         "and or not, `is missing`, `is given`. A rule about a field that is missing does not fire."
     ),
     "affordability": "What the inflow has to carry beside the loan.",
@@ -95,6 +108,7 @@ _KEYS: Final[Mapping[str, str]] = {
     "version": "yours: say what changed",
     "terms_days": "the terms on offer, shortest first; those that the model never saw are left out",
     "limit_step": "limits are whole steps",
+    "counter_offers": 'another loan that would be approved: "show", "approve" or "none"',
     "affordability.existing_repayments_share": (
         "of the inflow, where an application does not say what is repaid on other loans"
     ),
@@ -170,16 +184,9 @@ def _lines(policy: Policy, remarks: Mapping[str, Sequence[str]]) -> Iterator[str
         yield "#"
         yield from _comment(remark)
     yield ""
-    for key in (
-        "schema",
-        "name",
-        "version",
-        "currency",
-        "jurisdiction",
-        "terms_days",
-        "limit_step",
-    ):
-        yield from _key(key, key, getattr(policy, key), remarks)
+    for key in _FIRST_KEYS:
+        if getattr(policy, key) is not msgspec.UNSET:
+            yield from _key(key, key, getattr(policy, key), remarks)
     for name, meaning in _TABLES.items():
         part = getattr(policy, name)
         if part is msgspec.UNSET:
@@ -190,18 +197,25 @@ def _lines(policy: Policy, remarks: Mapping[str, Sequence[str]]) -> Iterator[str
             yield f"[{name}]"
             yield from _keys(name, part, remarks)
             continue
-        for place, element in enumerate(part):
-            if place:
-                yield ""
-            yield f"[[{name}]]"
-            yield from _keys(name, element, remarks)
-        if not part:
-            yield from (f"# {line}" for line in _RULE_COULD_BE.splitlines())
+        yield from _elements(name, part, remarks)
+
+
+def _elements(
+    name: str, elements: Sequence[msgspec.Struct], remarks: Mapping[str, Sequence[str]]
+) -> Iterator[str]:
+    for place, element in enumerate(elements):
+        if place:
+            yield ""
+        yield f"[[{name}]]"
+        yield from _keys(name, element, remarks)
+    if not elements:
+        yield from (f"# {line}" for line in _RULE_COULD_BE.splitlines())
 
 
 def _keys(table: str, part: msgspec.Struct, remarks: Mapping[str, Sequence[str]]) -> Iterator[str]:
     for key in part.__struct_fields__:
-        yield from _key(key, f"{table}.{key}", getattr(part, key), remarks)
+        if getattr(part, key) is not msgspec.UNSET:
+            yield from _key(key, f"{table}.{key}", getattr(part, key), remarks)
 
 
 def _key(
@@ -321,6 +335,7 @@ def draft(currency: str, place: Jurisdiction, name: str | None = None) -> Policy
                 forbidden_fields=place.forbidden_fields.value if place.forbidden_fields else (),
             ),
             daily=Daily(utc_offset_hours=place.utc_offset_hours),
+            counter_offers=CounterOffers.SHOW,
         )
     )
 

@@ -90,12 +90,16 @@ class Tier(_Part, frozen=True):
 
 
 class OwnRule(_Part, frozen=True):
-    """Where `when` is true the decision is this one or a worse one; `says` tells people why."""
+    """Where `when` is true the decision is this one or a worse one; `says` tells people why.
+
+    A rule may bound the limit instead, or as well: then no loan is above `limit_max`.
+    """
 
     name: str
     when: str
-    decision: Decision
+    decision: Decision | msgspec.UnsetType = msgspec.UNSET
     says: str = ""
+    limit_max: int | msgspec.UnsetType = msgspec.UNSET
 
 
 class Affordability(_Part, frozen=True):
@@ -256,6 +260,17 @@ class Law(_Part, frozen=True):
     forbidden_fields: tuple[str, ...] = ()
 
 
+class CounterOffers(StrEnum):
+    """What follows where another loan would be approved than the one asked for.
+
+    It is told beside the decision; or it is approved instead, at its own limit; or nothing is said.
+    """
+
+    SHOW = "show"
+    APPROVE = "approve"
+    NONE = "none"
+
+
 class Policy(Document, frozen=True, forbid_unknown_fields=True):
     """The whole policy. Tiers stand best first, terms shortest first; limits are whole steps."""
 
@@ -276,6 +291,7 @@ class Policy(Document, frozen=True, forbid_unknown_fields=True):
     law: Law = Law()
     # Left out of the document where it is not said, so that older policies keep their ids.
     repayment: Repayment | msgspec.UnsetType = msgspec.UNSET
+    counter_offers: CounterOffers | msgspec.UnsetType = msgspec.UNSET
     portfolio: tuple[PortfolioCap, ...] | msgspec.UnsetType = msgspec.UNSET
     exploration: Exploration | msgspec.UnsetType = msgspec.UNSET
 

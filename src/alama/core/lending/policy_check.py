@@ -29,6 +29,7 @@ from alama.core.lending.policy import (
     Decision,
     Fees,
     Kind,
+    OwnRule,
     Policy,
     PortfolioCap,
     Repayment,
@@ -251,18 +252,31 @@ def _rule_faults(policy: Policy, catalogue: Catalogue) -> Iterator[Fault]:
         elif rule.name in names:
             yield ("rules", place, "name"), "is the name of a rule above"
         names.add(rule.name)
-        if rule.decision is Decision.APPROVED:
-            fault = (
-                f"must be {Decision.REVIEW} or {Decision.DECLINED}: a rule can only decide against"
-            )
-            yield ("rules", place, "decision"), fault
-        if rule.says and not _is_line(rule.says):
-            yield ("rules", place, "says"), f"must be one line of at most {TEXT_MAX} characters"
-        for fault in _condition_faults(rule.when, catalogue):
-            yield ("rules", place, "when"), fault
+        for key, fault in _faults_of_rule(rule, policy, catalogue):
+            yield ("rules", place, key), fault
     loan_rules = sum(_speaks_of_the_loan(rule.when, catalogue) for rule in policy.rules)
     if loan_rules > LOAN_RULES_MAX:
         yield ("rules",), f"must be at most {LOAN_RULES_MAX} that speak of amount or term"
+
+
+def _faults_of_rule(
+    rule: OwnRule, policy: Policy, catalogue: Catalogue
+) -> Iterator[tuple[str, str]]:
+    if rule.decision is Decision.APPROVED:
+        fault = f"must be {Decision.REVIEW} or {Decision.DECLINED}: a rule can only decide against"
+        yield "decision", fault
+    if rule.says and not _is_line(rule.says):
+        yield "says", f"must be one line of at most {TEXT_MAX} characters"
+    for fault in _condition_faults(rule.when, catalogue):
+        yield "when", fault
+    if isinstance(rule.limit_max, msgspec.UnsetType):
+        if isinstance(rule.decision, msgspec.UnsetType):
+            yield "decision", "is missing, and there is no limit_max in its place"
+        return
+    if not _is_whole_steps(rule.limit_max, policy.limit_step):
+        yield "limit_max", f"must be a multiple of limit_step, at most {STEPS_MAX}-fold"
+    if AMOUNT in _fields_of(rule.when, catalogue):
+        yield "when", f"reads {AMOUNT}, which limit_max already bounds: leave it out"
 
 
 def _condition_faults(when: str, catalogue: Catalogue) -> Iterator[str]:
@@ -277,10 +291,14 @@ def _condition_faults(when: str, catalogue: Catalogue) -> Iterator[str]:
 
 
 def _speaks_of_the_loan(when: str, catalogue: Catalogue) -> bool:
+    return bool(_fields_of(when, catalogue) & {AMOUNT, TERM})
+
+
+def _fields_of(when: str, catalogue: Catalogue) -> frozenset[str]:
     try:
-        return bool(parse(when, with_memory(catalogue)).fields & {AMOUNT, TERM})
+        return parse(when, with_memory(catalogue)).fields
     except InvalidExpression:
-        return False
+        return frozenset()
 
 
 def _data_faults(policy: Policy, catalogue: Catalogue) -> Iterator[Fault]:

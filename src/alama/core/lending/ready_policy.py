@@ -11,6 +11,7 @@ from bisect import bisect_right
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
+from msgspec import UnsetType
 
 from alama.core import memory
 from alama.core.application import fold
@@ -19,6 +20,7 @@ from alama.core.expressions import expression as expressions
 from alama.core.expressions.certainty import Slope
 from alama.core.lending.loan import AMOUNT, TERM, Loans, LoanTables
 from alama.core.lending.policy import (
+    CounterOffers,
     Decision,
     Exploration,
     OwnRule,
@@ -82,25 +84,55 @@ _BY_DECISION: Final = {
 
 
 class ReadyRule:
-    """A policy's own rule, ready to be asked.
+    """A policy's own rule that decides, ready to be asked.
 
-    `bounds_loans` says that it speaks of the loan, and objects to a larger one wherever it objects
-    to a smaller one: then it also bounds what may be offered.
+    `reads_loan` says that it speaks of the loan. `bounds_loans` says that it then objects to a
+    larger one wherever it objects to a smaller one: so it also bounds what may be offered.
     """
 
-    __slots__ = ("bounds_loans", "fires", "objection", "reads_memory")
+    __slots__ = ("bounds_loans", "fires", "objection", "reads_loan", "reads_memory")
 
-    def __init__(self, rule: OwnRule, catalogue: Catalogue) -> None:
+    def __init__(self, rule: OwnRule, decision: Decision, catalogue: Catalogue) -> None:
         expression = _understood(rule, catalogue)
         self.reads_memory = not memory.NAMES.isdisjoint(expression.fields)
-        self.objection = Objection(rule.name, rule.decision)
+        self.objection = Objection(rule.name, decision)
         self.fires: Callable[[Sequence[Value]], bool] = expression.fires
+        self.reads_loan = bool(expression.fields & {AMOUNT, TERM})
         # A rule that does not read the amount objects to a term, whatever the amount.
         self.bounds_loans = (
             expression.slope(AMOUNT) in {Slope.CONSTANT, Slope.RISES}
             if AMOUNT in expression.fields
             else TERM in expression.fields
         )
+
+
+class ReadyCap:
+    """A policy's own rule that bounds the limit, ready to be asked; it reads no amount."""
+
+    __slots__ = ("fires", "limit_max", "name", "reads_memory")
+
+    def __init__(self, rule: OwnRule, limit_max: int, catalogue: Catalogue) -> None:
+        expression = _understood(rule, catalogue)
+        self.name = rule.name
+        self.fires: Callable[[Sequence[Value]], bool] = expression.fires
+        self.limit_max = limit_max
+        self.reads_memory = not memory.NAMES.isdisjoint(expression.fields)
+
+
+def _deciding(policy: Policy, catalogue: Catalogue) -> tuple[ReadyRule, ...]:
+    return tuple(
+        ReadyRule(rule, rule.decision, catalogue)
+        for rule in policy.rules
+        if not isinstance(rule.decision, UnsetType)
+    )
+
+
+def _capping(policy: Policy, catalogue: Catalogue) -> tuple[ReadyCap, ...]:
+    return tuple(
+        ReadyCap(rule, rule.limit_max, catalogue)
+        for rule in policy.rules
+        if not isinstance(rule.limit_max, UnsetType)
+    )
 
 
 def _understood(rule: OwnRule, catalogue: Catalogue) -> Expression:
@@ -228,8 +260,10 @@ class ReadyPolicy:
         "_tiers_worst_first",
         "amount_place",
         "below_break_even",
+        "capping_rules",
         "caps",
         "catalogue",
+        "counter_offers",
         "currency",
         "existing_place",
         "existing_share",
@@ -284,8 +318,13 @@ class ReadyPolicy:
         self.catalogue = memory.with_memory(model.catalogue)
         self._sent_width = len(model.catalogue.fields)
         self._forgotten = memory.NOTHING[: len(self.catalogue.fields) - self._sent_width]
-        self.rules = tuple(ReadyRule(rule, self.catalogue) for rule in policy.rules)
-        self.reads_memory = any(rule.reads_memory for rule in self.rules)
+        self.rules = _deciding(policy, self.catalogue)
+        self.capping_rules = _capping(policy, self.catalogue)
+        self.reads_memory = any(
+            rule.reads_memory for rules in (self.rules, self.capping_rules) for rule in rules
+        )
+        said = policy.counter_offers
+        self.counter_offers = CounterOffers.NONE if isinstance(said, UnsetType) else said
         self.loan_rules = tuple(rule for rule in self.rules if rule.bounds_loans)
         names = policy.law.forbidden_fields
         self.forbidden = tuple((position[name], name) for name in names if name in position)
@@ -367,6 +406,13 @@ class ReadyPolicy:
     def objections_of_rules(self, values: Sequence[Value]) -> list[Objection]:
         """Say which of the policy's own rules object."""
         return [rule.objection for rule in self.rules if rule.fires(values)]
+
+    def capping(self, values: Sequence[Value], term: int) -> list[ReadyCap]:
+        """Give the rules that bound the limit of a term, by its place."""
+        if not self.capping_rules:
+            return []
+        asked = self.as_if_asked(values, self.limit_step, self.terms_days[term])
+        return [rule for rule in self.capping_rules if rule.fires(asked)]
 
     def objections_of_tier(self, tier: Tier) -> tuple[Objection, ...]:
         """Say what a tier has against those in it."""

@@ -144,7 +144,7 @@ def that_decided(policy: ReadyPolicy, assessment: Assessment) -> tuple[str, ...]
     decisions = {
         **_DECISIONS,
         Rule.BELOW_BREAK_EVEN: policy.below_break_even,
-        **{rule.name: rule.decision for rule in policy.policy.rules},
+        **{rule.objection.code: rule.objection.decision for rule in policy.rules},
         **{name: cap.decision for name, cap in policy.caps.items()},
     }
     # A rule that objects to the loan asked for, and then to what could be offered, stands twice.

@@ -16,7 +16,7 @@ import numpy as np
 from alama.core.application import Application
 from alama.core.assess import Assessment, assess
 from alama.core.lending.circumstances import USUAL, Circumstances
-from alama.core.lending.policy import Rule
+from alama.core.lending.policy import CounterOffers, Rule
 from alama.core.recourse.additive import SIZE_MAX, Moves, is_lever
 from alama.core.recourse.answer import (
     COUNT_MAX,
@@ -149,7 +149,8 @@ class Applicant:
             return math.inf
         # Whatever is stranger than a policy's own limit is left to a person, and not approved.
         asked = self.policy.policy.sufficiency.unlike_share
-        if asked is not None and isinstance(self.goal, Approval):
+        is_last_word = self.policy.counter_offers is not CounterOffers.APPROVE
+        if asked is not None and isinstance(self.goal, Approval) and is_last_word:
             return limit
         return max(limit, likeness.strangeness(self.scored.slots))
 
@@ -178,7 +179,8 @@ class Applicant:
         lending, booked = None, None
         if isinstance(self.goal, Approval):
             lending = self.card.lending.to(standing, moves, points)
-            if self.card.booking is not None:
+            approves_others = self.policy.counter_offers is CounterOffers.APPROVE
+            if self.card.booking is not None and not approves_others:
                 now = self.card.booking.log_odds(self.scored.slots)
                 limit = self.card.booking.booking.log_odds_min
                 booked = Booked(now, others[-1], limit)

@@ -103,6 +103,15 @@ PROBLEMS: Final[Mapping[str, Meaning]] = {
         "a second for each 16 KiB of it.",
         "Send it again, whole. The connection is closed.",
     ),
+    "statement_password": Meaning(
+        "The PDF is protected, and no password or a wrong one came with it.",
+        "Send as `password` the one that the applicant got with the statement.",
+    ),
+    "statement_too_costly": Meaning(
+        "Reading the PDF would take more memory, time or pages than one file may, or it broke what "
+        "reads PDFs. Nothing else was held up by it.",
+        "Ask the applicant for the statement again, or for a shorter period, as it came.",
+    ),
     "erased": Meaning(
         "What the applicant of this score sent was erased; `detail` says when.",
         "Nothing: it cannot be had again. Its decision is still listed at `/v1/scores`.",

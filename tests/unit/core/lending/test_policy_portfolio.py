@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import re
+import textwrap
+from pathlib import Path
+
 import pytest
 
 from alama.core.errors import InvalidPolicy
@@ -100,6 +104,14 @@ def test_what_cannot_be_is_told_with_its_key(more: str, told: str) -> None:
         read(more)
     faults = [f"{fault.key}: {fault.fault}" for fault in refused.value.faults]
     assert any(told in fault for fault in faults), faults
+
+
+def test_the_page_shows_what_can_be_read() -> None:
+    page = (Path(__file__).parents[4] / "docs" / "policy.md").read_text("utf-8")
+    blocks = re.findall(r"\n\n((?:    .*\n)+)", page)
+    ours = [one for one in blocks if "[[portfolio]]" in one or "[exploration]" in one]
+    policy = read("\n".join(map(textwrap.dedent, ours)))
+    assert (len(caps_of(policy)), exploration_of(policy) is not None) == (1, True)
 
 
 def test_a_lot_needs_a_cut_off() -> None:
