@@ -56,6 +56,7 @@ SECTIONS: Final[Mapping[str, tuple[str, ...]]] = {
         "docs/lists.md",
         "docs/explaining.md",
         "docs/reviews.md",
+        "docs/loans.md",
         "docs/outcomes.md",
         "docs/monitoring.md",
         "docs/challengers.md",

@@ -16,6 +16,7 @@ from alama.core.lending.circumstances import LISTED, USUAL, Circumstances, Lot, 
 from alama.core.lending.decision import Verdict, decide
 from alama.core.lending.offer import Offer, make_offer
 from alama.core.lending.policy import HOLDS, Decision, Rule
+from alama.core.memory import Remembered
 from alama.core.units import Points, Probability
 
 if TYPE_CHECKING:
@@ -61,13 +62,14 @@ class CounterOffer(msgspec.Struct, frozen=True):
     as_asked: tuple[str, ...] = ()
 
 
-class Assessment(ExplainedScore, frozen=True):
+class Assessment(ExplainedScore, frozen=True, omit_defaults=True):
     """What model and policy say about one application.
 
     `rules` are the codes of what decided against it, none where it is approved. The limit of the
     offer is 0 where the decision is DECLINED, or would be if nothing were held. `slots` are the
     places of the values in the tables of the card, in its order; records from before they were kept
-    have none. `counter` is told where the policy makes counter-offers and there is one.
+    have none. `counter` is told where the policy makes counter-offers and there is one. `memory` is
+    what the borrower was remembered by at that moment; None: nobody was named.
     """
 
     tier: str
@@ -78,6 +80,7 @@ class Assessment(ExplainedScore, frozen=True):
     counter: CounterOffer | None = None
     # Left out where no lot counts: most policies draw none.
     lot: Lot | msgspec.UnsetType = msgspec.UNSET
+    memory: Remembered | None = None
 
     @property
     def propensity(self) -> Probability | None:
@@ -137,6 +140,7 @@ def assess(
         offer=offer,
         rules=rules,
         slots=tuple(scored.slots),
+        memory=application.memory,
         counter=counter,
         lot=msgspec.UNSET if lot is None else lot,
     )

@@ -21,12 +21,15 @@ from alama.core.lending.jurisdiction import Jurisdiction
 from alama.core.lending.policy import (
     SCHEMA,
     Affordability,
+    Borrowing,
     Caps,
     CounterOffers,
     Daily,
     Decision,
+    Exposure,
     Fees,
     Kind,
+    Ladder,
     Law,
     Policy,
     Pricing,
@@ -88,6 +91,15 @@ _TABLES: Final[Mapping[str, str]] = {
         'How a loan is paid back: in equal "instalments", or as a "bullet", at once on its last '
         "day. Price, room and yearly rates follow from these payments."
     ),
+    "borrower": (
+        "What is remembered of those whom applicant_ref names: who asked often is left to a "
+        "person, and no loan is given beside one that is late. Leave a line out to not look at it."
+    ),
+    "exposure": "What a borrower may owe in all, the new loan included.",
+    "ladder": (
+        "How loans grow: what a borrower owes in all, the new loan included, is at most the first "
+        "limit, or so many times the largest loan that was paid back."
+    ),
     "pricing": "What a loan has to earn. docs/policy.md has the arithmetic.",
     "caps": "What a price may be at most, fees included.",
     "daily": (
@@ -123,6 +135,11 @@ _KEYS: Final[Mapping[str, str]] = {
     "repayment.fee_tax": "what the state takes on top of a fee, as a share of it",
     "repayment.capped_apr": 'caps.apr_max is held by: "simple", "nominal" or "effective"',
     "repayment.shown_apr": "recommended_apr is by",
+    "borrower.late_days_max": "a payment on another loan later than this: DECLINED",
+    "borrower.asked_per_day_max": "whoever asked so often in the 24 hours before: REVIEW",
+    "exposure.balance_max": "approvals of the last three days count as owed",
+    "ladder.first_limit": "of those who have paid nothing back yet",
+    "ladder.times": "the largest loan that was paid back",
     "pricing.loss_given_default": "share of what is due that a default loses",
     "pricing.cost_per_loan": "once, in money",
     "pricing.cost_share": "once, as a share of the amount",
@@ -153,6 +170,8 @@ _COULD_BE: Final[Mapping[str, str]] = {
     "sufficiency.outside_times": "3.0",
     "sufficiency.unlike_share": "0.001",
     "repayment.payment_share_max": "0.8",
+    "borrower.late_days_max": "0",
+    "borrower.asked_per_day_max": "3",
     "caps.charges_max": "1.0",
     "daily.volume_max": "1_000_000",
     "daily.expected_loss_max": "50_000",
@@ -259,6 +278,8 @@ _APR_MAX: Final = 150.0
 _FUNDING: Final = 14.0
 _MARGIN: Final = 10.0
 _PAYMENT_SHARE_MAX: Final = 0.8
+_ASKED_PER_DAY_MAX: Final = 3
+_RUNG_TIMES: Final = 2.0
 
 _TIERS: Final = (
     # name, least score, decision, share of the inflow, limit in reference inflows
@@ -329,14 +350,21 @@ def draft(currency: str, place: Jurisdiction, name: str | None = None) -> Policy
                 capped_apr=place.capped_apr.value if place.capped_apr else AprKind.NOMINAL,
                 shown_apr=place.shown_apr.value if place.shown_apr else AprKind.NOMINAL,
             ),
-            law=Law(
-                retention_days=place.retention_days.value if place.retention_days else None,
-                notice_days=place.notice_days.value if place.notice_days else None,
-                forbidden_fields=place.forbidden_fields.value if place.forbidden_fields else (),
-            ),
+            borrower=Borrowing(late_days_max=0, asked_per_day_max=_ASKED_PER_DAY_MAX),
+            exposure=Exposure(Money(_in_steps(inflow * _TIERS[0][4], step))),
+            ladder=Ladder(Money(_in_steps(inflow, step)), times=_RUNG_TIMES),
+            law=_law(place),
             daily=Daily(utc_offset_hours=place.utc_offset_hours),
             counter_offers=CounterOffers.SHOW,
         )
+    )
+
+
+def _law(place: Jurisdiction) -> Law:
+    return Law(
+        retention_days=place.retention_days.value if place.retention_days else None,
+        notice_days=place.notice_days.value if place.notice_days else None,
+        forbidden_fields=place.forbidden_fields.value if place.forbidden_fields else (),
     )
 
 

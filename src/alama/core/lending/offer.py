@@ -241,6 +241,7 @@ class _Search:
         "_caps",
         "_inflow",
         "_loans",
+        "_most",
         "_owed",
         "_policy",
         "_room",
@@ -261,6 +262,7 @@ class _Search:
         self._owed = owed_monthly(policy, values, self._inflow)
         self._room = room_monthly(tier, self._inflow, self._owed)
         self._values = values
+        self._most = policy.most_to(values)
         self._binding: Sequence[ReadyRule] = ()
         self._bounds: dict[int, int] = {}
         self.cuts_losses = tier.decision is not _DECLINED
@@ -326,6 +328,7 @@ class _Search:
         it allow. So a band that allows amounts of its own, but not all that are larger, holds the
         answer.
         """
+        at_most = min(at_most, self._most)
         if self._binding:
             at_most = min(at_most, self._bound(term))
         if self._policy.capping_rules:

@@ -64,6 +64,9 @@ TERMS_MAX: Final = 24
 TEXT_MAX: Final = 200
 RETENTION_DAYS_MAX: Final = 36_500
 OUTSIDE_TIMES_MAX: Final = 1e6
+COUNT_MAX: Final = 1_000
+"""Of applications in a day, of days that a payment is late, of a ladder's steps."""
+
 UTC_OFFSETS: Final = range(-12, 15)
 MONEY_MAX: Final = 10**12
 RATE_MAX: Final = 10_000.0
@@ -150,6 +153,7 @@ def faults(policy: Policy, catalogue: Catalogue) -> Iterator[Fault]:
     yield from _data_faults(policy, catalogue)
     yield from _pricing_faults(policy)
     yield from _repayment_faults(policy)
+    yield from _borrower_faults(policy)
     yield from _daily_faults(policy)
     yield from _portfolio_faults(policy)
     yield from _exploration_faults(policy)
@@ -455,6 +459,24 @@ def _deducted_faults(policy: Policy, said: Repayment) -> Iterator[Fault]:
             )
             yield ("pricing", "fee_share"), fault
             return
+
+
+def _borrower_faults(policy: Policy) -> Iterator[Fault]:
+    money = f"must be above 0 and at most {MONEY_MAX:_}"
+    if not isinstance(policy.borrower, msgspec.UnsetType):
+        asked, late = policy.borrower.asked_per_day_max, policy.borrower.late_days_max
+        if asked is not None and not 1 <= asked <= COUNT_MAX:
+            yield ("borrower", "asked_per_day_max"), f"must be 1 to {COUNT_MAX}"
+        if late is not None and not 0 <= late <= COUNT_MAX:
+            yield ("borrower", "late_days_max"), f"must be 0 to {COUNT_MAX}"
+    exposure = policy.exposure
+    if exposure is not msgspec.UNSET and not 0.0 < exposure.balance_max <= MONEY_MAX:
+        yield ("exposure", "balance_max"), money
+    if not isinstance(policy.ladder, msgspec.UnsetType):
+        if not 0.0 < policy.ladder.first_limit <= MONEY_MAX:
+            yield ("ladder", "first_limit"), money
+        if not 0.0 < policy.ladder.times <= COUNT_MAX:
+            yield ("ladder", "times"), f"must be above 0 and at most {COUNT_MAX}"
 
 
 def _daily_faults(policy: Policy) -> Iterator[Fault]:

@@ -106,6 +106,15 @@ def unjudged(written: bytes) -> Policy:
     return document.seal(found.policy)
 
 
+def tree_of(written: bytes) -> tuple[str, dict[str, Any]]:
+    """Give a text of TOML and what it holds, or raise `InvalidPolicy` with the line that is none.
+
+    It does not matter what the text is of.
+    """
+    text = _decoded(written)
+    return text, _parsed(text)
+
+
 def located(written: bytes, told: Iterable[Fault]) -> tuple[PolicyFault, ...]:
     """Give what is told of a policy that can be read with its lines, in the order of the text."""
     text = _decoded(written)

@@ -192,7 +192,7 @@ class Applicant:
     def after(self, moves: Moves, chosen: Sequence[int]) -> Assessment:
         """Assess the application with some moves made."""
         values = tuple(moves.changed(self.application.values, chosen))
-        changed = Application(values, self.application.spelled)
+        changed = Application(values, self.application.spelled, self.application.memory)
         return assess(self.model, self.policy, changed, self.around)
 
     def works(self, moves: Moves, chosen: Sequence[int]) -> Assessment | None:
@@ -243,6 +243,19 @@ class Judge:
 # --------------------------------------------------------------------------- what stands in the way
 
 
+_UNMOVED: Final = tuple(
+    rule.value
+    for rule in (
+        Rule.TOO_FEW_FIELDS,  # to give more of them is no change of those that were given
+        Rule.LATE_ON_A_LOAN,
+        Rule.ASKED_OFTEN,
+        Rule.EXPOSURE,
+        Rule.LADDER,
+    )
+)
+"""Rules that no change of a field that was given moves."""
+
+
 def _certain_obstacles(applicant: Applicant, gates: Iterable[Gate]) -> list[Obstacle]:
     """Give what binds before anything is tried; where there is something, a search is idle."""
     if applicant.need == math.inf:
@@ -250,10 +263,9 @@ def _certain_obstacles(applicant: Applicant, gates: Iterable[Gate]) -> list[Obst
     if isinstance(applicant.goal, Approval) and applicant.around.certain:
         return [Obstacle(Hindrance.RULE, rule=rule.value) for rule in applicant.around.certain]
     found = [_rule(applicant, gate) for gate in gates if gate.is_shut]
-    # To give more fields is no change of those that were given.
-    code = Rule.TOO_FEW_FIELDS.value
-    if isinstance(applicant.goal, Approval) and code in applicant.now.rules:
-        found.append(Obstacle(Hindrance.RULE, rule=code))
+    if isinstance(applicant.goal, Approval):
+        codes = [code for code in _UNMOVED if code in applicant.now.rules]
+        found += [Obstacle(Hindrance.RULE, rule=code) for code in codes]
     return found
 
 

@@ -186,10 +186,10 @@ PROBLEMS: Final[Mapping[str, Meaning]] = {
         "Ask the operator to pause the lender: every decision is then left to a person.",
     ),
     "body_too_large": Meaning(
-        "The body is larger than 64 KiB; one of outcomes, than 512 KiB; a loan history, than "
-        "64 MiB.",
-        "Send the fields that the operation knows and nothing else; outcomes in several requests; "
-        "of a history the newest loans.",
+        "The body is larger than 64 KiB; one of outcomes, than 512 KiB; of loans, than 1 MiB; a "
+        "loan history, than 64 MiB.",
+        "Send the fields that the operation knows and nothing else; outcomes and loans in several "
+        "requests; of a history the newest loans.",
     ),
     "unsupported_media_type": Meaning(
         "The body is not said to be JSON, plain or gzip; a loan history, CSV or Parquet.",
@@ -330,6 +330,22 @@ RULES: Final[Mapping[str, Meaning]] = {
     "seldom_booked": Meaning(
         "Such applications were seldom booked in the history that the lender's model learned from.",
         "Have a person decide: no loan of that history says how such applicants repay.",
+    ),
+    "late_on_a_loan": Meaning(
+        "A payment on another loan of this borrower is late, by more than the policy lets pass.",
+        "Lend nothing until it is paid; tell of the payment by `POST /v1/loans`.",
+    ),
+    "asked_often": Meaning(
+        "This borrower has asked as often within 24 hours as the policy lets pass.",
+        "Have a person decide: whoever asks for less and less until it is granted needs a word.",
+    ),
+    "exposure": Meaning(
+        "What this borrower owes leaves no room for another loan under the policy's cap.",
+        "Lend nothing until something is paid back; approvals of the last three days count too.",
+    ),
+    "ladder": Meaning(
+        "What this borrower owes is all that the policy lends to somebody who has repaid so much.",
+        "Lend nothing until a loan is paid back: the next one may be larger then.",
     ),
     "blocked": Meaning(
         "The applicant is on the lender's block list.",
