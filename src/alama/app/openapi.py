@@ -95,13 +95,15 @@ def _tell_defaults(properties: dict[str, Schema]) -> None:
 
 def _inline(part: object, pointer: Schema, words: list[str]) -> None:
     """Put the words of a closed set where they are meant, instead of a pointer to them."""
-    if not isinstance(part, dict):
-        return
-    if pointer.items() <= part.items():
-        del part["$ref"]
-        part |= {"type": "string", "enum": words}
-    for inner in part.values():
-        _inline(inner, pointer, words)
+    if isinstance(part, dict):
+        if pointer.items() <= part.items():
+            del part["$ref"]
+            part |= {"type": "string", "enum": words}
+        for inner in part.values():
+            _inline(inner, pointer, words)
+    elif isinstance(part, list):
+        for inner in part:
+            _inline(inner, pointer, words)
 
 
 def _told(codes: Mapping[str, Meaning]) -> dict[str, Schema]:
