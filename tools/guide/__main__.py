@@ -55,6 +55,7 @@ SECTIONS: Final[Mapping[str, tuple[str, ...]]] = {
         "docs/policy.md",
         "docs/changing-a-policy.md",
         "docs/jurisdictions.md",
+        "docs/lists.md",
         "docs/explaining.md",
         "docs/reviews.md",
         "docs/loans.md",
