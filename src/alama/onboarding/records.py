@@ -113,6 +113,7 @@ class FileFormat(StrEnum):
 
     CSV = "csv"
     PARQUET = "parquet"
+    XLSX = "xlsx"
 
 
 class HistoryRecord(msgspec.Struct, frozen=True):
@@ -311,6 +312,7 @@ def decode_train_order(order: bytes) -> TrainOrder:
 # ├── HistoryForgotten        the file of a history is no more; its report is
 # ├── HistoryDamaged          its report is not what was kept: a StoreUnfit
 # ├── HistoriesFull           as much is sealed for this lender as it may send
+# ├── NoMapping               nothing is kept of how its files are read
 # ├── UnknownCandidate        no such candidate of this lender
 # ├── UnknownJob              no such job of this lender
 # ├── JobUnderWay             the same is being done for this lender already
@@ -371,6 +373,15 @@ class HistoriesFull(AlamaError):
             hint="whoever runs the service erases the file of one that is not needed any more; "
             "one that could not be read goes by itself within two hours",
         )
+
+
+class NoMapping(AlamaError):
+    """Nothing was kept of how the files of a lender are read."""
+
+    kind = Kind(HTTPStatus.NOT_FOUND, "no_mapping", "No mapping")
+
+    def __init__(self) -> None:
+        super().__init__("no mapping is kept for these files: they are read as they come")
 
 
 class UnknownCandidate(AlamaError):

@@ -430,6 +430,11 @@ def show_history(report: HistoryReport) -> None:
     )
     terminal.section(f"Rows that repeat others (left out; {_COUNTED_FROM})", _duplicates(report))
     terminal.section("What gives the outcome away", _suspects(report))
+    terminal.section("What the history is made of", _structure(report))
+    if report.source is not None:
+        terminal.say(Text("\nHow the file was read", "bold"))
+        for line in report.source.told:
+            terminal.say(Text(f"- {line}"))
     if report.notes or report.advice:
         terminal.say(Text("\nWhat to know and to do", "bold"))
     for line in (*report.notes, *report.advice):
@@ -459,6 +464,15 @@ def _faults(report: HistoryReport) -> Table:
             Text(fault.column), f"{fault.rows:,}", Text(fault.rule), _listed(fault.first_rows)
         )
     mention_rest(table, len(report.faults), _LINES_MAX, ": --report PAGE has all")
+    return table
+
+
+def _structure(report: HistoryReport) -> Table:
+    table = plain_table("rows", "share", "what was found")
+    for column in table.columns[:2]:
+        column.justify = "right"
+    for oddity in report.structure:
+        table.add_row(f"{oddity.rows:,}", f"{oddity.share:.1%}", Text(oddity.words))
     return table
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from alama.core.product import PRODUCT
-from alama.training.history import evidence
+from alama.training.history import evidence, structure
 from alama.training.history import rows as checks
 from alama.training.history import split as outcomes
 from alama.training.history.evidence import Calendar
@@ -20,6 +20,7 @@ from alama.training.history.report import (
     Duplicate,
     Fault,
     HistoryReport,
+    Oddity,
     Suspect,
 )
 from alama.training.history.roles import BORROWER_ID, OBSERVED_ON, REGION, RESTRUCTURED, Roles
@@ -58,6 +59,7 @@ class Findings:
     duplicates: tuple[Duplicate, ...]
     groups: tuple[str, ...]
     notes: tuple[str, ...]
+    odd: tuple[Oddity, ...] = ()
 
 
 def report_of(found: Findings, currency: str, days_past_due: int, today: date) -> HistoryReport:
@@ -114,6 +116,16 @@ def report_of(found: Findings, currency: str, days_past_due: int, today: date) -
         ),
         excluded=tuple(sorted(found.roles.excluded)),
         books_age_days=calendar.books_age_days if booked.any() else None,
+        structure=_structure(found, bad, days_past_due),
+    )
+
+
+def _structure(found: Findings, bad: NDArray[np.bool_], days_past_due: int) -> tuple[Oddity, ...]:
+    rows = found.rows
+    return (
+        *structure.of_loans(rows.book, rows.fields, found.mature, bad, days_past_due),
+        *found.odd,
+        *structure.of_ids(rows.phone_ids, rows.national_ids, rows.rows),
     )
 
 

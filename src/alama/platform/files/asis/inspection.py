@@ -120,7 +120,8 @@ class Reading(msgspec.Struct, frozen=True):
 class Inspected(msgspec.Struct, frozen=True):
     """What was found: `reading` is None while a question is open.
 
-    `told` says in words what was detected. `before` and `after` are the first rows as they stand
+    `told` says in words what was detected, `likened` names columns that were told by likeness.
+    `before` and `after` are the first rows as they stand
     and as they are read, values and all: for the eyes of whoever has the file, to be kept nowhere.
     """
 
@@ -128,13 +129,12 @@ class Inspected(msgspec.Struct, frozen=True):
     questions: tuple[Question, ...]
     told: tuple[str, ...]
     mapped: dict[str, str]
-    unsure: tuple[str, ...]
+    likened: tuple[str, ...]
     unmapped: tuple[str, ...]
     money: tuple[str, ...]
     rows: int
     before: tuple[tuple[str, ...], ...]
     after: tuple[tuple[str, ...], ...]
-    changed: bool
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -369,7 +369,7 @@ class _Inspection:
                 names = tuple(header.names[place] for place in rivals)
                 words = f"which column is {target.name}?"
                 self.questions.append(Question("columns", words, names, target.name))
-            elif place is not None and not likeness.sure[target.name]:
+            elif place is not None and target.name in likeness.unsure:
                 words = f"is column {header.names[place]} what is meant by {target.name}?"
                 names = (header.names[place],)
                 self.questions.append(Question("columns", words, names, target.name))
@@ -449,21 +449,17 @@ class _Inspection:
             if t is not None and t.money
         }
         meant = [told for told in money.values() if told is not None]
-        sure = header.likeness.sure
         return Inspected(
             reading=reading,
             questions=tuple(self.questions),
             told=tuple(self.told),
             mapped=mapped,
-            unsure=tuple(name for name in mapped if not sure.get(name, True)),
+            likened=tuple(name for name in header.likeness.likened if name in mapped),
             unmapped=tuple(source for _, source, _, target in columns if target is None),
             money=tuple(sorted(frozenset.intersection(*meant))) if meant else (),
             rows=passed.rows,
             before=tuple(tuple(map(as_word, row)) for row in before),
             after=() if reading is None else _rewritten(reading, before),
-            changed=bool(self.told)
-            or any(name != source for name, source in mapped.items())
-            or header.row > 1,
         )
 
     def _say_passed(self, passed: Passed) -> None:
