@@ -57,7 +57,10 @@ def sealed_row(vault: Vault, row: ScoreRow, record: bytes) -> ScoreRow:
 def insert_scores(database: Database, *scores: ScoreRow) -> None:
     """Put rows of scores into a database as they are, without entries in the audit."""
     with database.writing() as connection:
-        connection.execute(insert(schema.scores), [score._asdict() for score in scores])
+        rows = [score._asdict() for score in scores]
+        if all(row["propensity"] is None for row in rows):  # which an older schema has not
+            rows = [{name: row[name] for name in row if name != "propensity"} for row in rows]
+        connection.execute(insert(schema.scores), rows)
 
 
 def plan_of_page(database: Database, before: str | None, wanted: Wanted) -> str:

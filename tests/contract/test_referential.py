@@ -169,6 +169,7 @@ SCOPED = [
         Scoped(table, "key_id", schema.keys, "id")
         for table in (
             scoring_schema.scores,
+            scoring_schema.list_entries,
             monitoring_schema.outcomes,
             schema.reviews,
             onboarding_schema.signatures,
@@ -189,7 +190,12 @@ SCOPED = [
     ),
     *(
         Scoped(table, "applicant_key_id", vault_schema.applicant_keys, "id")
-        for table in (scoring_schema.scores, scoring_schema.idempotency, schema.reviews)
+        for table in (
+            scoring_schema.scores,
+            scoring_schema.idempotency,
+            scoring_schema.list_entries,
+            schema.reviews,
+        )
     ),
     Scoped(legal_holds, "subject", vault_schema.applicant_keys, "subject"),
     *(

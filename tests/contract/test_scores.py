@@ -9,13 +9,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from alama.core.lending.circumstances import Cell
 from alama.core.lending.policy import Decision
 from alama.platform.book import Book, Mode
 from alama.platform.database import database as databases
 from alama.platform.database.database import Database
 from alama.platform.days import DAY_US
 from alama.platform.errors import StoreUnavailable, StoreUnfit
-from alama.scoring.holds import HOUR_US, Approved
+from alama.scoring.holds import HOUR_US, Approved, total
 from alama.scoring.records import Earlier, Entry, Fate, ScoreSummary, UnknownScore
 from alama.scoring.replay import open_packed, open_reply
 from alama.scoring.store import Scores
@@ -27,7 +28,7 @@ from tests.vaults import vault_of
 BOOKS = [Book(*pair) for pair in product(("demo", "umoja"), Mode)]
 FAR_APART_US = 1_000_000
 NOON_HOUR = NOON_US // HOUR_US
-NOTHING = Approved(0.0, 0.0)
+NOTHING: dict[Cell, Approved] = {}
 
 
 @pytest.fixture
@@ -268,7 +269,8 @@ def test_limits_and_losses_of_what_was_approved_in_a_book_are_summed(scores: Sco
     assert scores.approved(DEMO, 0) == NOTHING
     scores.commit([an_entry(limit=1_000.0, expected_loss=20.25), an_entry(limit=500.0)])
     scores.commit([an_entry(limit=0.5, expected_loss=0.25)])
-    assert scores.approved(DEMO, NOON_HOUR) == Approved(1_500.5, 20.25 + 250.5 + 0.25)
+    approved = total(scores.approved(DEMO, NOON_HOUR))
+    assert approved == Approved(3, 1_500.5, 20.25 + 250.5 + 0.25, 0)
     for book in BOOKS:
         if book != DEMO:
             assert scores.approved(book, 0) == NOTHING
@@ -277,14 +279,14 @@ def test_limits_and_losses_of_what_was_approved_in_a_book_are_summed(scores: Sco
 @pytest.mark.parametrize("decision", [Decision.REVIEW, Decision.DECLINED])
 def test_what_was_not_approved_counts_for_nothing(scores: Scores, decision: Decision) -> None:
     scores.commit([an_entry(decision=decision), an_entry(limit=700.0, expected_loss=7.0)])
-    assert scores.approved(DEMO, 0) == Approved(700.0, 7.0)
+    assert total(scores.approved(DEMO, 0)) == Approved(1, 700.0, 7.0, 0)
 
 
 def test_a_sum_begins_with_its_hour(scores: Scores) -> None:
     last_of_the_hour_us = (NOON_HOUR + 1) * HOUR_US - 1
     times_us = (NOON_US - 1, NOON_US, last_of_the_hour_us, last_of_the_hour_us + 1)
     scores.commit([an_entry(at_us=at_us, limit=10.0**n) for n, at_us in enumerate(times_us)])
-    volumes = [scores.approved(DEMO, NOON_HOUR + hours).volume for hours in (-1, 0, 1, 2)]
+    volumes = [total(scores.approved(DEMO, NOON_HOUR + hours)).volume for hours in (-1, 0, 1, 2)]
     assert volumes == [1_111.0, 1_110.0, 1_000.0, 0.0]
 
 
@@ -295,15 +297,15 @@ def test_what_several_processes_approve_is_summed_whoever_asks(
         groups = [[an_entry(limit=100.0)], [an_entry(limit=1.0), an_entry(limit=1.0)]]
         at_once([scores, another_process], groups)
         for process in (scores, another_process):
-            assert process.approved(DEMO, 0).volume == 102.0 * (number + 1)
+            assert total(process.approved(DEMO, 0)).volume == 102.0 * (number + 1)
 
 
 def test_a_retry_is_not_approved_a_second_time(scores: Scores, another_process: Scores) -> None:
     for process in (scores, another_process, scores):
         process.commit([an_entry(idempotency_key="order-1", limit=100.0), an_entry(limit=1.0)])
-    assert scores.approved(DEMO, 0).volume == 100.0 + 3.0
+    assert total(scores.approved(DEMO, 0)).volume == 100.0 + 3.0
     at_once([scores, another_process], [[an_entry(idempotency_key="2", limit=50.0)]] * 2)
-    assert scores.approved(DEMO, 0).volume == 103.0 + 50.0
+    assert total(scores.approved(DEMO, 0)).volume == 103.0 + 50.0
 
 
 def test_what_could_not_be_kept_is_not_approved_either(scores: Scores) -> None:
@@ -329,7 +331,7 @@ def test_what_could_not_be_kept_is_not_approved_either(scores: Scores) -> None:
 def test_a_sum_is_that_of_the_scores_themselves(
     scores: Scores, made: list[tuple[Book, Decision, int, int]]
 ) -> None:
-    before = {book: scores.approved(book, NOON_HOUR).volume for book in BOOKS}
+    before = {book: total(scores.approved(book, NOON_HOUR)).volume for book in BOOKS}
     scores.commit(
         [
             an_entry(book, at_us=NOON_US + offset, decision=decision, limit=float(limit))
@@ -342,7 +344,7 @@ def test_a_sum_is_that_of_the_scores_themselves(
             for where, decision, offset, limit in made
             if where == book and decision is Decision.APPROVED and offset >= 0
         )
-        assert scores.approved(book, NOON_HOUR).volume == before[book] + added
+        assert total(scores.approved(book, NOON_HOUR)).volume == before[book] + added
 
 
 # ------------------------------------------------------------------------------- without waiting

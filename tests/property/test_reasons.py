@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from alama.core.application import Application
 from alama.core.assess import Assessment, assess
+from alama.core.lending.circumstances import Circumstances
 from alama.core.lending.draft import default_policy
 from alama.core.lending.offer import find_loan, find_loan_to_confirm
 from alama.core.lending.policy import HOLDS, SEVERITY, Decision, Rule
@@ -81,7 +82,7 @@ def random_case(seed: int) -> Case:
     ready = ReadyPolicy(policy, model)
     application = random_application(rng, model)
     holds = tuple(hold for hold in Rule if hold in HOLDS and rng.random() < 0.03)
-    return Case(model, ready, application, assess(model, ready, application, holds))
+    return Case(model, ready, application, assess(model, ready, application, Circumstances(holds)))
 
 
 CASES = SEEDS.map(random_case)

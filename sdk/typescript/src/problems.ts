@@ -86,6 +86,9 @@ export class Erased extends of("erased", 410) {}
 /** A legal hold stands on the applicant, so nothing of theirs is erased. */
 export class UnderHold extends of("under_hold", 409) {}
 
+/** The block list and the watch list have as many entries as a book may have, together. */
+export class ListsFull extends of("lists_full", 409) {}
+
 /** Somebody has reviewed this score before, and said something else. */
 export class AlreadyReviewed extends of("already_reviewed", 409) {}
 

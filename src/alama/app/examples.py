@@ -45,8 +45,8 @@ from alama.platform.http.problems import (
 from alama.protection import applicants, applicants_api
 from alama.protection import receipts as protection_receipts
 from alama.scoring import api as scoring_api
+from alama.scoring import lists_api, scores_api
 from alama.scoring import records as scoring_records
-from alama.scoring import scores_api
 from alama.scoring.directory import ActiveModel
 from alama.scoring.explain_api import explain_reply
 from alama.scoring.explaining import TARGET_DEFAULT, Explained, Question
@@ -272,6 +272,7 @@ def _met() -> Mapping[type[AlamaError], tuple[str, AlamaError]]:
         f"{score}/receipt": (protection_receipts.NoReceipt(),),
         **reviews_api.refusals(),
         **applicants_api.refusals(),
+        **lists_api.refusals(),
         **webhooks_examples.refusals(),
         **onboarding_examples.refusals(),
     }

@@ -44,6 +44,8 @@ SCOPES: Final[Mapping[Scope, str]] = {
     Scope.PILOT_READ: "see how far an onboarding has come, and its reports",
     Scope.APPLICANTS_WRITE: "erase what is held on an applicant",
     Scope.APPLICANTS_READ: "give out what is held on an applicant",
+    Scope.LISTS_WRITE: "block and watch applicants",
+    Scope.LISTS_READ: "read the block list and the watch list",
     Scope.KEYS_ROTATE: "follow the key by a new one",
 }
 

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Final
 from alama.batch.listing import number
 from alama.core.errors import InvalidPolicy
 from alama.core.lending import policy_text
+from alama.core.lending.policy import Per
+from alama.core.lending.ready_policy import caps_of, exploration_of
 from alama.lenders import keys
 from alama.lenders.installation import Installation, existing_installation, installation
 from alama.lenders.keys import is_open
@@ -16,17 +18,18 @@ from alama.platform.terminal.command import add_mode
 from alama.platform.terminal.tables import plain_table
 from alama.policies import policies
 from alama.policies.policies import text_in_force
-from alama.scoring.holds import HOUR_US, first_hour
+from alama.scoring.directory import SoFar
+from alama.scoring.holds import HOUR_US, caps_of_day, filled, first_hour, total
 from alama.scoring.store import Scores
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from alama.core.lending.policy import Policy
     from alama.lenders.records import Pause
     from alama.lenders.store import Registry
-    from alama.scoring.holds import Approved
+    from alama.scoring.holds import Counts, Filling
 
 
 DESCRIPTION: Final = """\
@@ -165,25 +168,44 @@ def _days(opened: Installation, lender_id: str) -> Iterator[str]:
         except InvalidPolicy as error:  # whoever looks for a pause must still see the list
             yield f"{lender_id} in {mode} mode has a policy that cannot be read: {error}"
             continue
-        since_hour = first_hour(opened.clock(), policy.daily.utc_offset_hours)
-        said = _day_so_far(policy, Scores.at(opened).approved(book, since_hour))
-        if said:
-            yield f"{lender_id} in {mode} mode, today since {_hour(since_hour)}: {said}"
+        now_us = opened.clock()
+        approved = SoFar(Scores.at(opened)).of(book, policy, now_us)
+        for per in (Per.DAY, Per.MONTH):
+            since = _hour(first_hour(now_us, policy.daily.utc_offset_hours, per))
+            for said in _used(policy, per, approved):
+                yield f"{lender_id} in {mode} mode, {_WHILE[per]} since {since}: {said}"
 
 
-def _day_so_far(policy: Policy, approved: Approved) -> str:
-    """Say what was approved of what a day may bring; nothing where the policy bounds no day."""
-    daily, currency = policy.daily, policy.currency
-    parts, reached = [], False
-    for most, so_far, what in (
-        (daily.volume_max, approved.volume, "approved"),
-        (daily.expected_loss_max, approved.expected_loss, "expected to be lost"),
-    ):
+_WHILE: Final = {Per.DAY: "today", Per.MONTH: "this month"}
+
+
+def _used(policy: Policy, per: Per, approved: Mapping[Per, Counts]) -> Iterator[str]:
+    """Say how much of each bound of a policy is used."""
+    currency = policy.currency
+    of_day = [one for one in filled(caps_of_day(policy.daily), approved) if one.cap.per is per]
+    if of_day:
+        said = ", ".join(_parts(one, currency) for one in of_day)
+        held = any(one.reached() for one in of_day)
+        yield f"{said}; every decision is REVIEW until the next day" if held else said
+    for one in filled(caps_of(policy), approved):
+        if one.cap.per is per:
+            said = f"{one.cap.name}: {_parts(one, currency)}"
+            yield f"{said}; beyond it the decision is {one.cap.decision}" if one.reached() else said
+    explores = exploration_of(policy)
+    if explores is not None and per is Per.DAY:
+        explored = total(approved.get(per, {})).explored
+        yield f"{number(explored)} of {number(explores.daily_max)} approved by lot"
+
+
+def _parts(filling: Filling, currency: str) -> str:
+    said = []
+    for (used, most), (money, what) in zip(filling.bounds(), _OF, strict=True):
         if most is not None:
-            parts.append(f"{currency} {so_far:,.0f} of {number(most)} {what}")
-            reached = reached or so_far >= most
-    said = ", ".join(parts)
-    return f"{said}; every decision is REVIEW until the next day" if reached else said
+            said.append(f"{f'{currency} ' if money else ''}{used:,.0f} of {number(most)} {what}")
+    return ", ".join(said)
+
+
+_OF: Final = ((False, "loans"), (True, "approved"), (True, "expected to be lost"))
 
 
 def _hour(since_1970: int) -> str:

@@ -65,7 +65,16 @@ def all_schemas(catalogue: Catalogue) -> dict[str, Schema]:
     tidy: dict[str, Schema] = {name: _tidy(schema) for name, schema in made.items()}
     tidy[request.__name__] = _application(tidy[request.__name__], catalogue)
     tidy["Problem"]["properties"]["remains"] |= reference("ScoreListed")
-    for name in ("State", "Movement", "RateVerdict", "Urgency", "EventKind", "Scope"):
+    for name in (
+        "State",
+        "Movement",
+        "RateVerdict",
+        "Urgency",
+        "EventKind",
+        "Scope",
+        "ListName",
+        "ListReason",
+    ):
         _inline(tidy, reference(name), tidy.pop(name)["enum"])
     tidy["Problem"]["properties"]["code"]["x-codes"] = problem_codes()
     tidy["FieldFault"]["properties"]["code"]["x-codes"] = _told(FIELDS)
@@ -332,6 +341,7 @@ TAGS: Final[Mapping[str, str]] = {
     "Scores": "Score an application, ask why and what would change it, read scores, review them.",
     "Outcomes": "Say what became of the loans: whether what a score promised has come true.",
     "Applicants": "Give out or erase what is held on one applicant.",
+    "Lists": "Whom the lender declines, or leaves to a person, whatever they apply with.",
     "Monitoring": "How a book goes, whether applicants have changed, and what came true.",
     "Webhooks": "Be told of scores and changes: where, what was sent, and what became of it.",
     webhooks_examples.TAG_SENT: "What is sent to an endpoint, for whoever writes a receiver.",

@@ -27,7 +27,7 @@ from alama.protection import applicants_api, receipts_api
 from alama.protection.applicants import Applicants
 from alama.protection.receipts import Receipts
 from alama.scoring import api as scoring_api
-from alama.scoring import explain_api, keys_api, scores_api
+from alama.scoring import explain_api, keys_api, lists_api, scores_api
 from alama.webhooks import endpoints_api, events_api
 from alama.webhooks import examples as webhooks_examples
 from alama.webhooks.endpoints import Endpoints
@@ -66,6 +66,7 @@ class Served(NamedTuple):
     reviews: reviews_api.ReviewEndpoints
     outcomes: outcomes_api.OutcomeEndpoints
     applicants: applicants_api.ApplicantEndpoints
+    lists: lists_api.ListEndpoints
     monitoring: monitoring_api.MonitoringEndpoint
     webhooks: endpoints_api.WebhookEndpoints
     events: events_api.EventEndpoints
@@ -99,6 +100,7 @@ class Served(NamedTuple):
             reviews=reviews_api.ReviewEndpoints(admission, reviews),
             outcomes=outcomes_api.OutcomeEndpoints(admission, Outcomes.at(installed)),
             applicants=applicants_api.ApplicantEndpoints(admission, Applicants.at(installed)),
+            lists=lists_api.ListEndpoints.at(admission, installed),
             monitoring=monitoring_api.MonitoringEndpoint(
                 admission, Monitoring.at(installed), running.reports
             ),
@@ -124,6 +126,7 @@ REQUESTS: Final = (
     *reviews_api.REQUESTS,
     *outcomes_api.REQUESTS,
     *applicants_api.REQUESTS,
+    *lists_api.REQUESTS,
     *endpoints_api.REQUESTS,
     *events_api.REQUESTS,
     *onboarding_api.REQUESTS,
@@ -141,6 +144,7 @@ REPLIES: Final = (
     Receipt,
     *outcomes_api.REPLIES,
     *applicants_api.REPLIES,
+    *lists_api.REPLIES,
     MonitoringReport,
     *endpoints_api.REPLIES,
     *events_api.REPLIES,
@@ -153,6 +157,7 @@ REPLIES: Final = (
 PARAMETERS: Final[dict[str, Json]] = {
     **scoring_api.PARAMETERS,
     **scores_api.PARAMETERS,
+    **lists_api.PARAMETERS,
     **monitoring_api.PARAMETERS,
     **endpoints_api.PARAMETERS,
     **jobs_api.PARAMETERS,
@@ -167,6 +172,7 @@ def request_examples() -> dict[str, Json]:
         **reviews_api.requests(),
         **outcomes_api.requests(),
         **applicants_api.requests(),
+        **lists_api.requests(),
         **webhooks_examples.requests(),
         **onboarding_examples.requests(),
         **keys_api.requests(),
@@ -180,6 +186,7 @@ def reply_examples(said: examples.Replies) -> dict[str, Json]:
         **reviews_api.replies(),
         **outcomes_api.replies(),
         **applicants_api.replies(),
+        **lists_api.replies(),
         **monitoring_api.replies(said.model_id),
         **webhooks_examples.replies(said.model_id, said.policy_id),
         **onboarding_examples.replies(said.model_id),

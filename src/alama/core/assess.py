@@ -11,6 +11,7 @@ import msgspec
 
 from alama.core import calibration
 from alama.core.application import Application, Value
+from alama.core.lending.circumstances import LISTED, USUAL, Circumstances, Lot, settle
 from alama.core.lending.decision import decide
 from alama.core.lending.offer import Offer, make_offer
 from alama.core.lending.policy import HOLDS, Decision, Rule
@@ -60,32 +61,54 @@ class Assessment(ExplainedScore, frozen=True):
     offer: Offer
     rules: tuple[str, ...]
     slots: tuple[int, ...] = ()
+    # Left out where no lot counts: most policies draw none.
+    lot: Lot | msgspec.UnsetType = msgspec.UNSET
+
+    @property
+    def propensity(self) -> Probability | None:
+        """With what chance a lot was to approve this; None: no lot was drawn."""
+        return None if isinstance(self.lot, msgspec.UnsetType) else self.lot.propensity
+
+    @property
+    def explored(self) -> bool:
+        """Whether the lot has approved this, and nothing else would have."""
+        return Rule.EXPLORED in self.rules
 
     @property
     def holds(self) -> tuple[Rule, ...]:
         """What left everything to a person when this was said, whoever asked."""
         return tuple(Rule(code) for code in self.rules if code in HOLDS)
 
+    def circumstances(self, policy: ReadyPolicy) -> Circumstances:
+        """Give those in which this was said, as far as they had a part in it."""
+        listed = next((rule for rule in LISTED if rule.value in self.rules), None)
+        full = tuple(code for code in self.rules if code in policy.caps)
+        draw = None if isinstance(self.lot, msgspec.UnsetType) else self.lot.draw
+        return Circumstances(self.holds, listed, (lambda *_: full) if full else None, draw)
+
 
 def assess(
     model: ReadyModel,
     policy: ReadyPolicy,
     application: Application,
-    holds: tuple[Rule, ...] = (),
+    around: Circumstances = USUAL,
 ) -> Assessment:
     """Score, calibrate, explain, decide and price; the policy is laid out for this model.
 
-    `holds` are reasons to leave every decision of the day to a person.
+    `around` is what decides beside the application.
     """
     assert policy.model is model
     scorecard = model.scorecard_for(application)
     values = policy.as_asked(application.values)
     scored = scorecard.score(values)
     verdict = decide(policy, scorecard, values, scored)
+    lot = None
+    if around is not USUAL:
+        verdict, lot = settle(policy, verdict, scorecard, values, scored, around)
     decision, rules = verdict.decision, verdict.rules
     offer = make_offer(policy, decision, verdict.loan)
-    if holds:
-        decision, rules = Decision.REVIEW, (*rules, *(hold.value for hold in holds))
+    if around.holds:
+        decision, rules = Decision.REVIEW, (*rules, *(hold.value for hold in around.holds))
     return Assessment(
         score=calibration.shown_score(scored.points),
         default_probability=calibration.shown_probability(scored.points),
@@ -98,6 +121,7 @@ def assess(
         offer=offer,
         rules=rules,
         slots=tuple(scored.slots),
+        lot=msgspec.UNSET if lot is None else lot,
     )
 
 

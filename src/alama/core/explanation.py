@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from alama.core.assess import Assessment, assess
+from alama.core.lending.circumstances import USUAL, Circumstances
 from alama.core.reasons.tell import Reason, reasons
 from alama.core.recourse.answer import Recourse, Sought
 from alama.core.recourse.find import find_recourse
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
 
     from alama.core.application import Application
     from alama.core.catalogue import Catalogue
-    from alama.core.lending.policy import Rule
     from alama.core.reasons.dictionary import Language
     from alama.core.recourse.ready import ReadyRecourse
 
@@ -44,13 +44,13 @@ def explain(
     sought: Sought,
     language: Language,
     out_of_time: Callable[[], bool],
-    holds: tuple[Rule, ...] = (),
+    around: Circumstances = USUAL,
 ) -> Explanation:
-    """Assess, tell why, and search; `out_of_time` and `holds` are as `find_recourse` has them."""
+    """Assess, tell why, and search; `out_of_time` and `around` are as `find_recourse` has them."""
     policy = ready.policy
-    assessment = assess(policy.model, policy, application, holds)
+    assessment = assess(policy.model, policy, application, around)
     return Explanation(
         assessment,
         reasons(policy, application, assessment, language),
-        find_recourse(ready, application, sought, out_of_time, holds),
+        find_recourse(ready, application, sought, out_of_time, around),
     )

@@ -160,7 +160,7 @@ class Shadowing:
 def _shadow(asked: ReadyChallenger, policy: ReadyPolicy, row: ScoreRow, sealed: Sealed) -> Shadow:
     application = asked.intake.read(sealed.application)
     # What held then, such as a pause, holds for both: else two days would be compared.
-    said = assess(asked.model, policy, application, sealed.assessment.holds)
+    said = assess(asked.model, policy, application, sealed.assessment.circumstances(policy))
     return Shadow(
         row.request_id,
         said.score,

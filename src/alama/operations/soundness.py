@@ -193,7 +193,12 @@ def _documents() -> Iterator[Rule]:
 
 def _api_keys() -> Iterator[Rule]:
     keys = schema.keys
-    for table in (scoring_schema.scores, monitoring_schema.outcomes, schema.reviews):
+    for table in (
+        scoring_schema.scores,
+        scoring_schema.list_entries,
+        monitoring_schema.outcomes,
+        schema.reviews,
+    ):
         column = table.c.key_id
         rule = _gone(
             column,
@@ -247,6 +252,13 @@ def _vault_keys() -> Iterator[Rule]:
             applicants.c.id == column,
             _same_book(applicants, table),
         )
+    column = scoring_schema.list_entries.c.applicant_key_id
+    yield _gone(
+        column,
+        "have an applicant on a list whom this book does not have",
+        applicants.c.id == column,
+        _same_book(applicants, scoring_schema.list_entries),
+    )
     yield _gone(
         legal_holds.c.subject,
         "stand on an applicant who is not there",

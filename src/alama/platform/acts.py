@@ -48,6 +48,8 @@ class ActKind(StrEnum):
     APPLICANT_ERASED = "applicant_erased"
     """The subject is the id of the applicant's key."""
     APPLICANT_EXPORTED = "applicant_exported"
+    APPLICANT_LISTED = "applicant_listed"
+    APPLICANT_UNLISTED = "applicant_unlisted"
     HOLD_PLACED = "hold_placed"
     HOLD_RELEASED = "hold_released"
     RETENTION_RUN = "retention_run"

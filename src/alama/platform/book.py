@@ -34,6 +34,8 @@ class Scope(StrEnum):
     PILOT_READ = "pilot:read"
     APPLICANTS_WRITE = "applicants:write"
     APPLICANTS_READ = "applicants:read"
+    LISTS_WRITE = "lists:write"
+    LISTS_READ = "lists:read"
     KEYS_ROTATE = "keys:rotate"
 
 
@@ -44,6 +46,8 @@ GIVEN_BY_NAME: Final = (
     *PILOT_SCOPES,
     Scope.APPLICANTS_WRITE,
     Scope.APPLICANTS_READ,
+    Scope.LISTS_WRITE,
+    Scope.LISTS_READ,
     Scope.KEYS_ROTATE,
 )
 """A key has none of these unless it is named: they hand out or destroy more than a loan system

@@ -29,6 +29,7 @@ from alama.platform.errors import InvalidName, Kind, StoreUnavailable, StoreUnfi
 from alama.platform.http.exchange import Moment, Utc
 from alama.protection.schema import legal_holds
 from alama.scoring import schema as scoring_schema
+from alama.scoring.lists import entry_of, take_off
 from alama.scoring.records import StoredScore, reference_of
 from alama.scoring.replay import open_packed, open_score
 from alama.scoring.store import stored_score, whole_scores
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     from alama.lenders.installation import Installation
     from alama.platform.clock import Clock
     from alama.platform.database.database import Database
+    from alama.scoring.lists import ListEntry
     from alama.scoring.records import ScoreRow, Sealed
     from alama.scoring.sequels import Outcome, Review, Sequel, Shadowed, StoredSequel
     from alama.vault.vault import Vault
@@ -108,6 +110,7 @@ class Held(NamedTuple):
     since_us: int
     scores: Sequence[StoredScore]
     holds: Sequence[Hold]
+    listed: ListEntry | None
 
 
 class TakenOut(NamedTuple):
@@ -190,7 +193,8 @@ class ApplicantStore:
             if key is None:
                 raise UnknownApplicant(book)
             holds = _holds(connection, _on(legal_holds, book, subject))
-            return Held(key.id, key.created_us, _scores_of(connection, key.id), holds)
+            scores, listed = _scores_of(connection, key.id), entry_of(connection, book, key.id)
+            return Held(key.id, key.created_us, scores, holds, listed)
 
     def take_out(
         self, book: Book, subject: bytes, require_theirs: RequireTheirs, by: str | None
@@ -201,11 +205,12 @@ class ApplicantStore:
             found = _scores_of(connection, key.id)
             require_theirs(found)
             holds = _holds(connection, _on(legal_holds, book, subject))
+            listed = entry_of(connection, book, key.id)
             request_ids = [stored.row.request_id for stored in found]
             sequels = sequels_of(connection, book, request_ids)
             shadows = shadows_of(connection, book, request_ids)
             self._log.append(connection, applicant_exported(book, key.id, len(found), by))
-        return TakenOut(Held(key.id, key.created_us, found, holds), sequels, shadows)
+        return TakenOut(Held(key.id, key.created_us, found, holds, listed), sequels, shadows)
 
     def erase(
         self,
@@ -224,6 +229,7 @@ class ApplicantStore:
                 require_theirs(found)
                 replies = _forget_replies(connection, key.id)
                 _destroy(connection, key.id, now_us)
+                take_off(connection, book, key.id)
                 # Those that stood once: the audit says so, by the id of the key.
                 holds = legal_holds
                 connection.execute(delete(holds).where(_on(holds, book, subject)))
@@ -400,6 +406,7 @@ class Applicants:
                 for stored in held.scores
             ],
             legal_holds=[_exported_hold(hold) for hold in held.holds],
+            list_entry=None if held.listed is None else _exported_entry(held.listed),
             remarks=list(REMARKS),
         )
 
@@ -496,6 +503,17 @@ class ExportedHold(msgspec.Struct, frozen=True, kw_only=True):
     released_at: Annotated[Utc | None, Meta(description="In UTC; null: it stands.")]
 
 
+class ExportedListEntry(msgspec.Struct, frozen=True, kw_only=True):
+    """An entry in a list of the lender, as the applicant reads of it."""
+
+    list: Annotated[str, Meta(description="block: declined. watch: left to a person.")]
+    reason: Annotated[str, Meta(description="Why, as it is counted.")]
+    by: Annotated[str, Meta(description="Who said so.")]
+    note: Annotated[str, Meta(description="In their words; empty: none were given.")]
+    listed_at: Moment
+    until: Annotated[Utc | None, Meta(description="When it ends, in UTC; null: not by itself.")]
+
+
 class ExportedReview(msgspec.Struct, frozen=True, kw_only=True):
     """What an officer decided on a score, as the applicant reads of it."""
 
@@ -582,6 +600,10 @@ class ApplicantExport(msgspec.Struct, frozen=True, kw_only=True):
     scores: Annotated[list[ExportedScore], Meta(description="All of them, oldest first.")]
     legal_holds: Annotated[list[ExportedHold], Meta(description="Those that stand or stood.")]
     remarks: Annotated[list[str], Meta(description="How to read this, for people.")]
+    list_entry: Annotated[
+        ExportedListEntry | None,
+        Meta(description="On which list of the lender they are; null: on none."),
+    ] = None
 
 
 REMARKS: Final = (
@@ -665,6 +687,17 @@ def _exported_outcome(outcome: Outcome) -> ExportedOutcome:
         disbursed_amount=outcome.disbursed_amount,
         repaid_amount=outcome.repaid_amount,
         recorded_at=moment(outcome.recorded_us),
+    )
+
+
+def _exported_entry(entry: ListEntry) -> ExportedListEntry:
+    return ExportedListEntry(
+        list=entry.name.value,
+        reason=entry.reason.value,
+        by=entry.person,
+        note=entry.note,
+        listed_at=moment(entry.listed_us),
+        until=moment_if(entry.until_us),
     )
 
 

@@ -140,8 +140,11 @@ def recall(receipt: Receipt, model: Model, policy: Policy) -> Record:
     _require_named("model", "models", receipt.score.model_id, model.id)
     _require_named("policy", "policy", receipt.score.policy_id, policy.id)
     columns = msgspec.structs.asdict(receipt.score)
-    row = ScoreRow(**columns, seal_key_id=None, sealed=b"", applicant_key_id=None)
-    sealed = Sealed(receipt.application.encode(), assessment_of(receipt))
+    said = assessment_of(receipt)
+    row = ScoreRow(
+        **columns, seal_key_id=None, sealed=b"", applicant_key_id=None, propensity=said.propensity
+    )
+    sealed = Sealed(receipt.application.encode(), said)
     ready = ReadyModel(model, policy.currency)
     return Record(row, sealed, ready, ReadyPolicy(policy, ready))
 

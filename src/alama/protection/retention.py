@@ -31,7 +31,7 @@ from alama.platform.files.packaged import jurisdiction
 from alama.policies.policies import policy_by_id
 from alama.protection.applicants import lock_keys, same_applicant, under_hold
 from alama.protection.schema import legal_holds
-from alama.scoring import schema
+from alama.scoring import lists, schema
 from alama.vault import schema as vault_schema
 
 if TYPE_CHECKING:
@@ -169,10 +169,21 @@ class RetentionStore:
             gone = _free(connection, found)
             request_ids = [row.request_id for row in gone]
             _delete_scores(connection, plan, request_ids)
-            _delete_keys(connection, _keys_of(gone))
+            over = self._forget_ended(connection, plan, by)
+            _delete_keys(connection, sorted({*_keys_of(gone), *over}))
             if gone:
                 self._log.append(connection, retention_run(plan, request_ids, by))
         return len(gone)
+
+    def _forget_ended(self, connection: Connection, plan: Plan, by: str | None) -> Sequence[str]:
+        """Forget entries of lists that ended as long ago, unless a hold stands; give whose."""
+        over = lists.ended(connection, plan.book, plan.before_us)
+        free = sorted(set(over) - under_hold(connection, over))
+        for key_id in free:
+            entry = lists.take_off(connection, plan.book, key_id)
+            if entry is not None:
+                self._log.append(connection, lists.applicant_unlisted(plan.book, entry, by))
+        return free
 
     def policies(self, book: Book, before_us: int) -> Sequence[str]:
         """The policies that scores of a book name, of those given before a time."""
@@ -268,8 +279,8 @@ def _delete_keys(connection: Connection, key_ids: Sequence[str]) -> None:
     """Delete the keys under which nothing is left, and what was noted of their applicants."""
     keys, holds = vault_schema.applicant_keys, legal_holds
     used = [
-        exists(select(table.c.request_id).where(table.c.applicant_key_id == keys.c.id))
-        for table in (schema.scores, tables.reviews)
+        exists(select(table.c.applicant_key_id).where(table.c.applicant_key_id == keys.c.id))
+        for table in (schema.scores, tables.reviews, schema.list_entries)
     ]
     unused = keys.c.id.in_(key_ids) & ~or_(*used)
     query = select(keys.c.id, keys.c.lender, keys.c.mode, keys.c.subject).where(unused)

@@ -9,22 +9,24 @@ import msgspec
 from sqlalchemy import and_, delete, func, insert, select
 
 from alama.core import tally as tallies
+from alama.core.lending.circumstances import Cell
 from alama.core.lending.policy import Decision
 from alama.core.tally import Tally
+from alama.platform.database.books import in_book
 from alama.platform.days import DAY_US
 from alama.platform.errors import StoreUnfit
 from alama.scoring import schema
-from alama.scoring.holds import HOUR_US
+from alama.scoring.holds import HOUR_US, Approved, Counts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from sqlalchemy import Connection, Select
+    from sqlalchemy import Connection
     from sqlalchemy.engine.interfaces import DBAPICursor
 
     from alama.platform.book import Book
     from alama.platform.database.database import Database
-    from alama.scoring.records import ScoreRow, SealedEntry
+    from alama.scoring.records import SealedEntry
 
 
 _APPROVED: Final = Decision.APPROVED.value
@@ -39,33 +41,48 @@ class Approvals:
     def __init__(self, mark: str, writer: str) -> None:
         """Take a `writer` that names this process and no other."""
         self._writer = writer
-        names = [column.name for column in schema.approvals.columns]
+        self._cells: dict[Cell, int] = {}
+        names = _COLUMNS
         self._text = (
             f"INSERT INTO approvals ({', '.join(names)}) "  # noqa: S608  our own names
             f"VALUES ({', '.join([mark] * len(names))}) "
             "ON CONFLICT (lender, mode, hour, writer) DO UPDATE SET "
-            "volume = approvals.volume + excluded.volume, "
-            "expected_loss = approvals.expected_loss + excluded.expected_loss"
+            + ", ".join(f"{name} = approvals.{name} + excluded.{name}" for name in Approved._fields)
         )
 
-    def add(self, cursor: DBAPICursor, rows: Iterable[ScoreRow]) -> None:
-        sums: dict[tuple[str, str, int], tuple[float, float]] = {}
-        for row in rows:
+    def add(self, cursor: DBAPICursor, entries: Iterable[SealedEntry]) -> None:
+        sums: dict[tuple[str, str, int, Cell], Approved] = {}
+        for entry in entries:
+            row = entry.score
             if row.decision == _APPROVED:
-                hour = (row.lender, row.mode, row.created_us // HOUR_US)
-                volume, loss = sums.get(hour, (0.0, 0.0))
-                sums[hour] = (volume + row.recommended_limit, loss + row.expected_loss)
-        for hour, (volume, loss) in sums.items():
-            cursor.execute(self._text, (*hour, self._writer, volume, loss))
+                cell = Cell(None, entry.region, row.tier)
+                part = (row.lender, row.mode, row.created_us // HOUR_US, cell)
+                explored = row.propensity is not None
+                one = Approved(1, row.recommended_limit, row.expected_loss, int(explored))
+                sums[part] = sums.get(part, Approved()).plus(one)
+        for (lender, mode, hour, cell), approved in sums.items():
+            # A row for each cell, and none that another process writes.
+            number = self._cells.setdefault(cell, len(self._cells))
+            writer = f"{self._writer}.{number}"
+            cursor.execute(self._text, (lender, mode, hour, writer, *approved, *cell))
 
 
-def approved_since(book: Book, hour: int) -> Select[tuple[float, float]]:
-    """Write the query for what was approved in a book from an hour on."""
+_COLUMNS: Final = ("lender", "mode", "hour", "writer", *Approved._fields, *Cell._fields)
+
+
+def approved_between(connection: Connection, book: Book, hour: int, until: int | None) -> Counts:
+    """Give what was approved in a book from an hour on, and before another."""
     table = schema.approvals
-    return select(
-        func.coalesce(func.sum(table.c.volume), 0.0),
-        func.coalesce(func.sum(table.c.expected_loss), 0.0),
-    ).where(table.c.lender == book.lender, table.c.mode == book.mode.value, table.c.hour >= hour)
+    cell = [table.c[name] for name in Cell._fields]
+    sums = [func.sum(table.c[name]) for name in Approved._fields]
+    query = select(*cell, *sums).where(in_book(table, book), table.c.hour >= hour).group_by(*cell)
+    if until is not None:
+        query = query.where(table.c.hour < until)
+    width = len(cell)
+    return {
+        Cell._make(row[:width]): Approved(int(row[width]), row[-3], row[-2], int(row[-1]))
+        for row in connection.execute(query)
+    }
 
 
 _DAYS_AT_HAND: Final = 2

@@ -17,7 +17,8 @@ from alama.core import document
 from alama.core import model as models
 from alama.core.errors import AlamaError
 from alama.core.lending import draft, policy_text
-from alama.core.lending.policy import Daily, Rule
+from alama.core.lending.circumstances import USUAL, Circumstances
+from alama.core.lending.policy import Per, Rule
 from alama.core.lending.ready_policy import ReadyPolicy
 from alama.core.model import Model, ReadyModel
 from alama.lenders import keys
@@ -31,12 +32,14 @@ from alama.platform.errors import (
     StoreUnavailable,
 )
 from alama.platform.timeouts import FRESH_US, run_with_timeout
-from alama.scoring.holds import Approved, Day, first_hour, is_bounded
+from alama.scoring.holds import HOUR_US, Approved, Counts, Day, first_hour, periods
+from alama.scoring.lists import NO_LISTS, Lists
 from alama.vault.ring import Ring
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
+    from alama.core.lending.policy import Policy
     from alama.lenders.store import Registry
     from alama.platform.clock import Stopwatch, Time
     from alama.scoring.store import Scores
@@ -64,11 +67,20 @@ class ActiveModel(NamedTuple):
     policy: ReadyPolicy
     day: Day = _FREE_DAY
     always: tuple[Rule, ...] = ()
+    lists: Lists = NO_LISTS
 
     @property
     def holds(self) -> tuple[Rule, ...]:
         """Why every decision is left to a person at this moment."""
         return self.always + self.day.holds
+
+    def around(self, subject: bytes | None, draw: float | None, at_us: int) -> Circumstances:
+        """Give what decides at this moment beside the application."""
+        holds, listed = self.holds, self.lists.rule(subject, at_us)
+        full = self.day.full if self.policy.caps else None
+        if not holds and listed is None and full is None and draw is None:
+            return USUAL
+        return Circumstances(holds, listed, full, draw)
 
 
 class Caller(msgspec.Struct, frozen=True):
@@ -88,10 +100,25 @@ class Caller(msgspec.Struct, frozen=True):
     def key_id(self) -> str:
         return self.key.id
 
+    def subject(self, applicant_ref: str) -> bytes:
+        """Give what an applicant is found by in the book of the key."""
+        return self.ring.subject(self.book.mode._value_, applicant_ref)
+
     def may(self, scope: Scope) -> None:
         """Raise `ScopeMissing` unless the key has the scope."""
         if scope not in self.key.scopes:
             raise ScopeMissing(scope)
+
+    def draw(self, active: ActiveModel, subject: bytes | None, request_id: str) -> float | None:
+        """Draw the lot of an application; None where the policy explores nothing, or today no more.
+
+        Whoever asks again draws the same under one policy: nobody wins by asking often. A request
+        that names nobody draws for itself.
+        """
+        if active.policy.exploration is None or not active.day.draws:
+            return None
+        who = subject or request_id.encode()
+        return self.ring.draw(active.policy.id.encode() + b"|" + who)
 
     def active_model(self) -> ActiveModel:
         """Give the active model, or raise `OnboardingIncomplete` or `ModelUnavailable`."""
@@ -140,6 +167,8 @@ class Directory:
         self._looking: dict[bytes, asyncio.Task[Caller]] = {}
         self._used_us: dict[str, int] = {}
         self._days: dict[Book, Day] = {}
+        self._so_far = SoFar(scores)
+        self._lists: dict[Book, Lists] = {}
         self._ready = lru_cache(_MODELS_MAX)(self._make_ready)
 
     async def caller(self, text: str) -> Caller:
@@ -248,12 +277,14 @@ class Directory:
             always = (Rule.SHADOW,)
         currency = self._registry.lender(book.lender).currency
         active = self._ready(model_id, policy_id, currency)
-        daily, pause = active.policy.policy.daily, self._registry.pause_of(book)
+        pause = self._registry.pause_of(book)
         # One for all keys of a book: each of them may have a part in reaching a bound.
         day = self._days.setdefault(book, Day())
-        approved = approved_today(self._scores, book, daily, self._clock())
-        day.settle(daily, pause, approved)
-        return active._replace(day=day, always=always)
+        policy = active.policy.policy
+        day.settle(policy, pause, self._so_far.of(book, policy, self._clock()))
+        lists = self._scores.lists(book, self._lists.get(book, NO_LISTS))
+        self._lists[book] = lists
+        return active._replace(day=day, always=always, lists=lists)
 
     def _make_ready(
         self, model_id: str | None, policy_id: str | None, currency: str
@@ -274,11 +305,34 @@ class Directory:
         return ActiveModel(ready, ReadyPolicy(policy, ready))
 
 
-def approved_today(scores: Scores, book: Book, daily: Daily, now_us: int) -> Approved:
-    """Ask what was approved since the day began, unless nobody needs to know."""
-    if not is_bounded(daily):
-        return Approved(0.0, 0.0)
-    return scores.approved(book, first_hour(now_us, daily.utc_offset_hours))
+class SoFar:
+    """Asks what was approved since a day or a month began, as far as a policy needs to know.
+
+    What was approved in the hours of a month that are over is asked once an hour.
+    """
+
+    def __init__(self, scores: Scores) -> None:
+        self._scores = scores
+        self._over: dict[Book, tuple[int, int, Counts]] = {}
+
+    def of(self, book: Book, policy: Policy, now_us: int) -> Mapping[Per, Counts]:
+        """Give it by what the policy asks for."""
+        return {per: self._of(book, per, policy, now_us) for per in periods(policy)}
+
+    def _of(self, book: Book, per: Per, policy: Policy, now_us: int) -> Counts:
+        first = first_hour(now_us, policy.daily.utc_offset_hours, per)
+        # What was given in the hour before may be on its way to the disk.
+        edge = now_us // HOUR_US - 1
+        if per is not Per.MONTH or edge <= first:
+            return self._scores.approved(book, first)
+        since, until, over = self._over.get(book, (0, 0, {}))
+        if (since, until) != (first, edge):
+            over = self._scores.approved(book, first, edge)
+            self._over[book] = (first, edge, over)
+        counts = dict(over)
+        for cell, recent in self._scores.approved(book, edge).items():
+            counts[cell] = counts.get(cell, Approved()).plus(recent)
+        return counts
 
 
 def _refusal() -> KeyRefused:

@@ -93,7 +93,12 @@ class Explaining:
         application = self._intake.read(body)
         active.policy.refuse_forbidden(application)
         sought = question.sought(active)
-        holds = active.holds  # of now: the day goes on while the request waits
+        reference = self._intake.reference_of(application)
+        subject = None if reference is None else caller.subject(reference)
+        # Who names nobody draws anew with each request: an explanation would speak of another lot.
+        draw = None if subject is None else caller.draw(active, subject, arrival.request_id)
+        # Of now: the day goes on while the request waits.
+        around = active.around(subject, draw, arrival.at_us)
 
         def search() -> Explanation:
             ready = self._ready(active.policy)
@@ -104,7 +109,7 @@ class Explaining:
                 sought,
                 question.language,
                 lambda: time.perf_counter() > end_s,
-                holds,
+                around,
             )
 
         explanation = await self._queue.take(caller.book, search)

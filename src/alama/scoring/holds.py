@@ -1,16 +1,25 @@
-"""Holds: when every decision of a book is left to a person, whoever asks.
+"""What the day of a book allows: holds, caps of the portfolio, and how many lots are left.
 
-Somebody has paused the lender, or the day has approved as much as the policy allows. That a lender
-has no model of its own yet is said by `alama.scoring.directory.ActiveModel`.
+A hold leaves every decision to a person, whoever asks: somebody has paused the lender, or the day
+has approved as much as `[daily]` allows. A cap speaks of some loans alone. That a lender has no
+model of its own yet is said by `alama.scoring.directory.ActiveModel`.
 """
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
+from functools import reduce
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from alama.core.lending.policy import Daily, Rule
+from alama.core.application import fold
+from alama.core.lending.circumstances import Cell
+from alama.core.lending.policy import Daily, Per, PortfolioCap, Rule
+from alama.core.lending.ready_policy import caps_of, exploration_of
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from alama.core.lending.policy import Policy
     from alama.lenders.records import Pause
 
 HOUR_US: Final = 3600 * 1_000_000
@@ -18,63 +27,178 @@ _DAY_HOURS: Final = 24
 
 
 class Approved(NamedTuple):
-    """What was approved in a while: the sum of limits, and what they are expected to lose."""
+    """What was approved in a while: the sum of limits, and what these are expected to lose.
 
-    volume: float
-    expected_loss: float
+    `number` of loans, `explored` of them by lot.
+    """
+
+    number: int = 0
+    volume: float = 0.0
+    expected_loss: float = 0.0
+    explored: int = 0
+
+    def plus(self, other: Approved) -> Approved:
+        return Approved(
+            self.number + other.number,
+            self.volume + other.volume,
+            self.expected_loss + other.expected_loss,
+            self.explored + other.explored,
+        )
+
+
+Counts = dict[Cell, Approved]
+"""What was approved in each part of the portfolio."""
+
+
+def total(counts: Mapping[Cell, Approved]) -> Approved:
+    """Put all parts together."""
+    return reduce(Approved.plus, counts.values(), Approved())
+
+
+class Filling:
+    """A cap, and how much of it is used."""
+
+    __slots__ = ("_products", "_regions", "_tiers", "cap", "used")
+
+    def __init__(self, cap: PortfolioCap) -> None:
+        self.cap = cap
+        self.used = Approved()
+        self._products = frozenset(cap.products)
+        self._regions = frozenset(map(fold, cap.regions))
+        self._tiers = frozenset(cap.tiers)
+
+    def counts(self, cell: Cell) -> bool:
+        """Say whether the cap is one on loans of this part."""
+        product, region, tier = cell
+        return (
+            (not self._tiers or tier in self._tiers)
+            and (not self._regions or region in self._regions)
+            and (not self._products or product in self._products)
+        )
+
+    def reached(self) -> bool:
+        """Say whether as much is used as there is, or more."""
+        return any(most is not None and used >= most for used, most in self.bounds())
+
+    def has_room(self, volume: float, expected_loss: float) -> bool:
+        """Say whether one more loan stays within every bound."""
+        more = self.used.plus(Approved(1, volume, expected_loss))
+        pairs = zip(more, (most for _, most in self.bounds()), strict=False)
+        return all(most is None or would <= most for would, most in pairs)
+
+    def bounds(self) -> tuple[tuple[float, float | None], ...]:
+        """Give how much is used of each bound: number, volume, expected loss."""
+        cap, used = self.cap, self.used
+        return (
+            (used.number, cap.number_max),
+            (used.volume, cap.volume_max),
+            (used.expected_loss, cap.expected_loss_max),
+        )
+
+
+def caps_of_day(daily: Daily) -> tuple[PortfolioCap, ...]:
+    """Give the bounds of `[daily]` as caps on all loans of a day."""
+    volume = PortfolioCap(Rule.DAILY_VOLUME.value, Per.DAY, volume_max=daily.volume_max)
+    loss = PortfolioCap(
+        Rule.DAILY_EXPECTED_LOSS.value, Per.DAY, expected_loss_max=daily.expected_loss_max
+    )
+    bounds = ((daily.volume_max, volume), (daily.expected_loss_max, loss))
+    return tuple(cap for most, cap in bounds if most is not None)
+
+
+def filled(
+    caps: Sequence[PortfolioCap], approved: Mapping[Per, Mapping[Cell, Approved]]
+) -> tuple[Filling, ...]:
+    """Give how much of each cap is used."""
+    fillings = tuple(map(Filling, caps))
+    for filling in fillings:
+        of_per = approved.get(filling.cap.per, {})
+        parts = {cell: part for cell, part in of_per.items() if filling.counts(cell)}
+        filling.used = total(parts)
+    return fillings
 
 
 class Day:
-    """What leaves every decision of a book to a person today, as far as one process knows.
+    """What holds in a book, and what room its caps have, as far as one process knows.
 
     It is told every second what all processes have approved; in between it adds what its own
     approves, so that a bound is not overrun by a second's worth of requests. What is approved in
     the very moment of being told may be forgotten, or counted though it was not kept: for a second.
     """
 
-    __slots__ = ("_daily", "_expected_loss", "_paused", "_volume", "bounded", "holds")
+    __slots__ = ("_daily", "_fillings", "_lots", "_paused", "bounded", "holds")
 
     def __init__(self) -> None:
-        self._daily = Daily()
         self._paused = False
-        self._volume = self._expected_loss = 0.0
+        self._daily: tuple[Filling, ...] = ()
+        self._fillings: tuple[Filling, ...] = ()
+        self._lots = 0
         self.bounded = False
-        """Whether the policy bounds a day at all: if not, nobody needs to count."""
+        """Whether the policy bounds a while at all: if not, nobody needs to count."""
         self.holds: tuple[Rule, ...] = ()
 
-    def settle(self, daily: Daily, pause: Pause | None, approved: Approved) -> None:
+    def settle(
+        self,
+        policy: Policy,
+        pause: Pause | None,
+        approved: Mapping[Per, Mapping[Cell, Approved]],
+    ) -> None:
         """Take over what the policy, the operator and the database say."""
-        self._daily = daily
         self._paused = pause is not None
-        self._volume, self._expected_loss = approved
-        self.bounded = is_bounded(daily)
+        self._daily = filled(caps_of_day(policy.daily), approved)
+        self._fillings = filled(caps_of(policy), approved)
+        explores = exploration_of(policy)
+        explored = total(approved.get(Per.DAY, {})).explored
+        self._lots = 0 if explores is None else explores.daily_max - explored
+        self.bounded = is_bounded(policy)
         self.holds = self._reasons()
 
-    def add(self, volume: float, expected_loss: float) -> None:
+    def add(self, cell: Cell, volume: float, expected_loss: float, *, explored: bool) -> None:
         """Count what was just approved."""
-        self._volume += volume
-        self._expected_loss += expected_loss
+        one = Approved(1, volume, expected_loss)
+        for filling in (*self._daily, *self._fillings):
+            if filling.counts(cell):
+                filling.used = filling.used.plus(one)
+        self._lots -= explored
         self.holds = self._reasons()
+
+    @property
+    def draws(self) -> bool:
+        """Whether the lot may fall on somebody yet today."""
+        return self._lots > 0
+
+    def full(self, cell: Cell, volume: float, expected_loss: float) -> tuple[str, ...]:
+        """Give the names of the caps that have no room for a loan."""
+        return tuple(
+            filling.cap.name
+            for filling in self._fillings
+            if filling.counts(cell) and not filling.has_room(volume, expected_loss)
+        )
 
     def _reasons(self) -> tuple[Rule, ...]:
-        reasons = [Rule.PAUSED] if self._paused else []
-        if _reached(self._volume, self._daily.volume_max):
-            reasons.append(Rule.DAILY_VOLUME)
-        if _reached(self._expected_loss, self._daily.expected_loss_max):
-            reasons.append(Rule.DAILY_EXPECTED_LOSS)
-        return tuple(reasons)
+        reached = [Rule(filling.cap.name) for filling in self._daily if filling.reached()]
+        return (Rule.PAUSED, *reached) if self._paused else tuple(reached)
 
 
-def _reached(total: float, bound: float | None) -> bool:
-    return bound is not None and total >= bound
+def is_bounded(policy: Policy) -> bool:
+    """Say whether a policy bounds what a while approves."""
+    return bool(periods(policy))
 
 
-def is_bounded(daily: Daily) -> bool:
-    """Say whether a policy bounds what a day approves."""
-    return daily.volume_max is not None or daily.expected_loss_max is not None
+def periods(policy: Policy) -> frozenset[Per]:
+    """Give for how long a policy asks what was approved."""
+    asked = {cap.per for cap in (*caps_of_day(policy.daily), *caps_of(policy))}
+    return frozenset(asked | ({Per.DAY} if exploration_of(policy) else set()))
 
 
-def first_hour(now_us: int, utc_offset_hours: int) -> int:
-    """Give the hour since 1970 at which the day began, by a clock ahead of UTC."""
+def first_hour(now_us: int, utc_offset_hours: int, per: Per = Per.DAY) -> int:
+    """Give the hour since 1970 at which the day or the month began, by a clock ahead of UTC."""
     local = now_us // HOUR_US + utc_offset_hours
+    if per is Per.MONTH:
+        today = _EPOCH + timedelta(hours=local)
+        began = today.replace(day=1, hour=0)
+        return (began - _EPOCH) // timedelta(hours=1) - utc_offset_hours
     return local - local % _DAY_HOURS - utc_offset_hours
+
+
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)

@@ -67,7 +67,8 @@ class ScoreRow(NamedTuple):
     """One score as stored. What the applicant said is in `sealed` alone.
 
     It is sealed under the key of the applicant, whom `applicant_key_id` names; or under a key of
-    its own that it carries, wrapped by the lender's key `seal_key_id`.
+    its own that it carries, wrapped by the lender's key `seal_key_id`. `propensity` is the chance
+    with which a lot was to approve it; None: no lot was drawn. The record says the same.
     """
 
     lender: str
@@ -89,6 +90,7 @@ class ScoreRow(NamedTuple):
     seal_key_id: str | None
     sealed: bytes
     applicant_key_id: str | None
+    propensity: float | None = None
 
     @property
     def in_clear(self) -> tuple[str | int | float, ...]:
@@ -118,6 +120,27 @@ class ScoreSummary(NamedTuple):
     recommended_limit: float
     recommended_term_days: int
     recommended_apr: float
+    propensity: float | None = None
+
+    @property
+    def weight(self) -> float:
+        """How many applications it stands for where what was approved stands for all.
+
+        One that was approved by lot stands for those on whom the lot did not fall.
+        """
+        return weight_of(self.decision, self.propensity)
+
+
+def weight_of(decision: str, propensity: float | None) -> float:
+    """Give the weight of a score by its decision and the chance of its lot: one over the chance.
+
+    1 where no lot was drawn, and for whoever a lot was drawn for in vain: a person who lends to
+    them all the same has chosen them.
+    """
+    return 1.0 / propensity if propensity and decision == _APPROVED else 1.0
+
+
+_APPROVED: Final = "APPROVED"
 
 
 class Wanted(NamedTuple):
@@ -222,7 +245,8 @@ class Entry(NamedTuple):
 
     What the applicant said is in `unsealed` alone: `sealed` and `reply` of the rows are empty.
     `digest` is what the audit knows the score by. `seen` is what the statistics of the day count;
-    None: nothing is counted. `announced`: whoever wants to hear of scores is told of it.
+    None: nothing is counted. `announced`: whoever wants to hear of scores is told of it. `region`
+    is where the loan is counted, if a cap of the policy asks.
     """
 
     score: ScoreRow
@@ -231,6 +255,7 @@ class Entry(NamedTuple):
     unsealed: Unsealed
     seen: Seen | None = None
     announced: bool = True
+    region: str | None = None
 
 
 class SealedEntry(NamedTuple):
@@ -241,6 +266,7 @@ class SealedEntry(NamedTuple):
     digest: bytes
     seen: Seen | None
     announced: bool
+    region: str | None = None
 
 
 class Earlier(NamedTuple):

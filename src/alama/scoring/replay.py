@@ -27,6 +27,7 @@ from alama.scoring.records import (
     StoredScore,
     UnknownScore,
     unpack,
+    weight_of,
 )
 from alama.vault import envelope
 from alama.vault.vault import Locked, Vault
@@ -99,7 +100,7 @@ def replay(record: Record) -> tuple[Difference, ...]:
     intake = Intake(record.model.catalogue, may_have_been_word)
     application = intake.read(record.sealed.application)
     said = record.sealed.assessment
-    again = assess(record.model, record.policy, application, said.holds)
+    again = assess(record.model, record.policy, application, said.circumstances(record.policy))
     if not said.slots:  # given before they were kept
         again = msgspec.structs.replace(again, slots=())
     stored = {**_parts(said), **_columns_of(record.row)}
@@ -127,7 +128,7 @@ def _leaves(path: str, said: msgspec.Struct) -> Iterator[tuple[str, object]]:
     for name, value in msgspec.structs.asdict(said).items():
         if isinstance(value, msgspec.Struct):
             yield from _leaves(f"{path}{name}.", value)
-        else:
+        elif value is not msgspec.UNSET:
             yield f"{path}{name}", msgspec.to_builtins(value)
 
 
@@ -142,6 +143,7 @@ def _columns_of(row: ScoreRow) -> dict[str, object]:
         "column recommended_term_days": row.recommended_term_days,
         "column recommended_apr": row.recommended_apr,
         "column expected_loss": row.expected_loss,
+        "column propensity": row.propensity,
     }
 
 
@@ -155,6 +157,7 @@ def _columns_from(said: Assessment) -> dict[str, object]:
         "column recommended_term_days": said.offer.term_days,
         "column recommended_apr": said.offer.apr,
         "column expected_loss": said.offer.expected_loss if said.offer.limit else 0.0,
+        "column propensity": said.propensity,
     }
 
 
@@ -238,5 +241,5 @@ def _known(row: ScoreRow, became: Became) -> Known:
     returned = None
     if became.disbursed_amount and became.repaid_amount is not None:
         returned = became.repaid_amount / became.disbursed_amount
-    propensity = getattr(row, "propensity", None)
-    return Known(became.defaulted_on is not None, returned, propensity or 1.0)
+    propensity = 1.0 / weight_of(row.decision, row.propensity)
+    return Known(became.defaulted_on is not None, returned, propensity)

@@ -12,6 +12,7 @@ from sqlalchemy import (
     PrimaryKeyConstraint,
     String,
     Table,
+    Text,
 )
 
 from alama.platform.database.tables import METADATA
@@ -41,6 +42,8 @@ scores = Table(
     Column("sealed", LargeBinary, nullable=False),
     Column("expected_loss", Float(53), nullable=False),
     Column("applicant_key_id", String(40)),
+    # With what chance a lot was to approve it; NULL: no lot was drawn.
+    Column("propensity", Float(53)),
     # Ids sort by time, so this is also the order in which scores are listed.
     PrimaryKeyConstraint("lender", "mode", "request_id"),
 )
@@ -66,6 +69,13 @@ approvals = Table(
     Column("writer", String(40), nullable=False),
     Column("volume", Float(53), nullable=False),
     Column("expected_loss", Float(53), nullable=False),
+    # How many, and how many of them by lot. Versions before these columns wrote neither.
+    Column("number", Integer, nullable=False, server_default="0"),
+    Column("explored", Integer, nullable=False, server_default="0"),
+    # A row for each part of the portfolio that caps tell apart; its writer says of which.
+    Column("product", String(64)),
+    Column("region", String(64)),
+    Column("tier", String(8)),
     PrimaryKeyConstraint("lender", "mode", "hour", "writer"),
     comment="what was approved in each hour since 1970, a row for each process that wrote it",
 )
@@ -100,4 +110,31 @@ daily_counts = Table(
     PrimaryKeyConstraint("lender", "mode", "day", "model_id", "writer"),
     comment="how often each field fell into each band, and each score and decision was given; once "
     "a day is over, without the bands of few scores: it outlives what was erased",
+)
+
+list_entries = Table(
+    "list_entries",
+    METADATA,
+    Column("lender", String(40), nullable=False),
+    Column("mode", String(4), nullable=False),
+    Column("applicant_key_id", String(40), nullable=False),
+    Column("name", String(8), nullable=False),
+    Column("reason", String(40), nullable=False),
+    Column("person", Text, nullable=False),
+    Column("note", Text, nullable=False),
+    Column("listed_us", BigInteger, nullable=False),
+    Column("until_us", BigInteger),
+    Column("key_id", String(40)),
+    PrimaryKeyConstraint("lender", "mode", "applicant_key_id"),
+    comment="whom a lender declines or leaves to a person, whatever they apply with",
+)
+
+list_changes = Table(
+    "list_changes",
+    METADATA,
+    Column("lender", String(40), nullable=False),
+    Column("mode", String(4), nullable=False),
+    Column("version", String(16), nullable=False),
+    PrimaryKeyConstraint("lender", "mode"),
+    comment="another version after each change, by which processes know to read the lists again",
 )

@@ -21,6 +21,7 @@ from alama.core.asked import assumed
 from alama.core.assess import Assessment, assess
 from alama.core.chain import SALT_BYTES, digest
 from alama.core.intake import members
+from alama.core.lending.circumstances import Cell
 from alama.core.lending.policy import Decision
 from alama.core.tally import seen
 from alama.platform.errors import Erased
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
     from alama.core.intake import Intake
     from alama.platform.book import Book
     from alama.scoring.group_commit import Ledger
+    from alama.scoring.holds import Day
     from alama.scoring.records import StoredScore
     from alama.vault.vault import Vault
 
@@ -221,26 +223,30 @@ class Scoring:
         active = caller.active_model()
         application = self._intake.read(body)
         active.policy.refuse_forbidden(application)
-        assessment = assess(active.model, active.policy, application, active.holds)
+        reference = self._intake.reference_of(application)
+        subject = None if reference is None else caller.subject(reference)
+        draw = caller.draw(active, subject, arrival.request_id)
+        around = active.around(subject, draw, arrival.at_us)
+        assessment = assess(active.model, active.policy, application, around)
+        region = active.policy.region_of(application.values)
         if active.day.bounded and assessment.decision is Decision.APPROVED:
-            active.day.add(assessment.offer.limit, assessment.offer.expected_loss)
+            _count(active.day, assessment, region)
         given = Given(arrival.request_id, taken_ms(arrival), application, assessment, active)
         reply = render(given)
         salt = _salts.draw()
         record = pack(Sealed(body, assessment, salt))
-        reference = self._intake.reference_of(application)
-        subject = None if reference is None else _subject(caller, reference)
         unsealed = Unsealed(subject, caller.ring, record, reply if once else None)
         score = _score_row(caller, arrival, given)
         idempotency = _idempotency_row(caller, arrival, once) if once else None
         covered = digest(salt, score.in_clear, record)
         counted = seen(assessment, assumed(active.policy, application, assessment.card))
-        entry = Entry(score, idempotency, covered, unsealed, counted)
+        entry = Entry(score, idempotency, covered, unsealed, counted, region=region)
         return reply, self._ledger.append(entry)
 
 
-def _subject(caller: Caller, reference: str) -> bytes:
-    return caller.ring.subject(caller.book.mode._value_, reference)
+def _count(day: Day, said: Assessment, region: str | None) -> None:
+    cell = Cell(None, region, said.tier)
+    day.add(cell, said.offer.limit, said.offer.expected_loss, explored=said.explored)
 
 
 def _score_row(caller: Caller, arrival: Arrival, given: Given) -> ScoreRow:
@@ -266,6 +272,7 @@ def _score_row(caller: Caller, arrival: Arrival, given: Given) -> ScoreRow:
         None,
         b"",
         None,
+        said.propensity,
     )
 
 

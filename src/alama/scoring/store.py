@@ -23,8 +23,8 @@ from alama.platform.errors import MasterKeyMissing, StoreUnavailable, StoreUnfit
 from alama.platform.event_bundles import Audience, Bundle, bundles
 from alama.platform.events import Event, EventKind, ScoreGiven, score_created
 from alama.scoring import schema
-from alama.scoring.counts import Approvals, Tallies, approved_since, fold_counts, tally_of_days
-from alama.scoring.holds import Approved
+from alama.scoring.counts import Approvals, Tallies, approved_between, fold_counts, tally_of_days
+from alama.scoring.lists import lists_of
 from alama.scoring.records import (
     EVERY,
     Became,
@@ -55,6 +55,8 @@ if TYPE_CHECKING:
     from alama.lenders.installation import Installation
     from alama.platform.acts import ActLog
     from alama.platform.book import Book
+    from alama.scoring.holds import Counts
+    from alama.scoring.lists import Lists
     from alama.vault.vault import Vault
 
 
@@ -213,7 +215,7 @@ def _with_whole_keys(
 
 
 def _sealed(entry: Entry, keys: Mapping[Subject, DataKey]) -> SealedEntry:
-    score, idempotency, digest, unsealed, seen, announced = entry
+    score, idempotency, digest, unsealed, seen, announced, region = entry
     lender, mode, request_id = score.lender, score.mode, score.request_id
     where = place(lender, mode, request_id, RECORD)
     key: DataKey | OwnKey
@@ -228,7 +230,8 @@ def _sealed(entry: Entry, keys: Mapping[Subject, DataKey]) -> SealedEntry:
         seal_key_id, applicant_key_id = None, key.id
     # The rest is as it was: to replace three by their names takes three times as long.
     record = key.seal(unsealed.record, where)
-    score = ScoreRow._make((*score.in_clear, seal_key_id, record, applicant_key_id))
+    sealed = (seal_key_id, record, applicant_key_id)
+    score = ScoreRow._make((*score.in_clear, *sealed, score.propensity))
     if idempotency is not None:
         assert unsealed.reply is not None
         idempotency = idempotency._replace(
@@ -236,7 +239,7 @@ def _sealed(entry: Entry, keys: Mapping[Subject, DataKey]) -> SealedEntry:
             seal_key_id=seal_key_id,
             applicant_key_id=applicant_key_id,
         )
-    return SealedEntry(score, idempotency, digest, seen, announced)
+    return SealedEntry(score, idempotency, digest, seen, announced, region)
 
 
 _WRITER_BYTES: Final = 8
@@ -382,10 +385,15 @@ class Scores:
         with self._database.reading() as connection:
             return {row.request_id: Became._make(row) for row in connection.execute(query)}
 
-    def approved(self, book: Book, since_hour: int) -> Approved:
-        """What was approved in a book from an hour since 1970 on."""
+    def approved(self, book: Book, since_hour: int, until_hour: int | None = None) -> Counts:
+        """What was approved in each part of a book from an hour since 1970 on, before another."""
         with self._database.reading() as connection:
-            return Approved._make(connection.execute(approved_since(book, since_hour)).one())
+            return approved_between(connection, book, since_hour, until_hour)
+
+    def lists(self, book: Book, known: Lists) -> Lists:
+        """The lists of a book: the same as are known where nobody has changed them since."""
+        with self._database.reading() as connection:
+            return lists_of(connection, book, known)
 
     def tally(self, book: Book, first_day: int, last_day: int) -> Mapping[str, Tally]:
         """What each model, by its id, met and gave in a book in these days since 1970, UTC.
@@ -436,7 +444,7 @@ class Scores:
             )
             scores = [entry.score for entry in new]
             self._score_rows.run(cursor, scores)
-            self._approvals.add(cursor, scores)
+            self._approvals.add(cursor, new)
             self._announce(cursor, [entry.score for entry in new if entry.announced])
             if keyed:
                 rows = [entry.idempotency for entry in new if entry.idempotency is not None]

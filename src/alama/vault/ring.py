@@ -48,6 +48,11 @@ class Ring:
         """Give what a digest is kept as: nobody else can confirm a guess of what it is of."""
         return hmac.digest(self.find_key, b"digest|" + digest, "sha256")
 
+    def draw(self, what: bytes) -> float:
+        """Draw a lot from 0 to below 1: always the same for the same, and known to nobody else."""
+        drawn = hmac.digest(self.find_key, b"lot|" + what, "sha256")
+        return int.from_bytes(drawn[:6]) / 2.0**48
+
     def own_key(self, where: bytes) -> OwnKey:
         """Make a key for what names no applicant: the texts of the score that stands there."""
         return envelope.own_key(self.seal_key, where)

@@ -227,8 +227,8 @@ def test_the_help_of_issue_names_every_scope(
     told = capsys.readouterr().out
     assert [scope for scope in book.Scope if scope not in told] == []
     assert (
-        "(default: all but pilot:write, pilot:read, applicants:write, applicants:read, keys:rotate)"
-        in told
+        "(default: all but pilot:write, pilot:read, applicants:write, applicants:read, "
+        "lists:write, lists:read, keys:rotate)" in told
     )
 
 
@@ -246,13 +246,16 @@ def test_the_help_says_what_each_scope_opens(
 def test_the_list_names_the_scopes_of_a_key_that_has_others_than_usual(
     home: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("COLUMNS", "140")
+    monkeypatch.setenv("COLUMNS", "160")
     few = issued(home, capsys, "--scope", "scores:read", "--scope", "scores:write")
     more = issued(home, capsys, *(f"--scope={scope}" for scope in book.Scope))
     assert main(["keys", "list"]) == 0
     lines = {line.split()[0]: line for line in capsys.readouterr().out.splitlines()}
     assert " test  scores:read,write " in lines[few.id]
-    assert " test  usual applicants:read,write keys:rotate pilot:read,write " in lines[more.id]
+    assert (
+        " test  usual applicants:read,write keys:rotate lists:read,write pilot:read,write "
+        in lines[more.id]
+    )
 
 
 def test_the_list_can_be_of_one_lender(home: Path, capsys: pytest.CaptureFixture[str]) -> None:

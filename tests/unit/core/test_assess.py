@@ -6,6 +6,7 @@ import pytest
 from alama.core import calibration
 from alama.core.application import read
 from alama.core.assess import Assessment, assess, explain_score
+from alama.core.lending.circumstances import Circumstances
 from alama.core.lending.draft import default_policy
 from alama.core.lending.policy import Decision, Policy, Rule
 from alama.core.lending.policy_check import seal
@@ -34,7 +35,7 @@ def deciding(decision: Decision) -> Policy:
 
 def said_of(sent: dict[str, Any], *holds: Rule, policy: Policy | None = None) -> Assessment:
     ready = ReadyPolicy(policy or default_policy("KES"), READY)
-    return assess(READY, ready, read(PRODUCT, sent), holds)
+    return assess(READY, ready, read(PRODUCT, sent), Circumstances(holds))
 
 
 def test_contributions_come_largest_first_and_sum_to_the_points() -> None:

@@ -13,12 +13,11 @@ from alama.core.assess import assess
 from alama.core.errors import AlamaError, InvalidApplication, UnknownField, UnknownGoal
 from alama.core.intake import Intake
 from alama.core.lending.draft import default_policy
-from alama.core.lending.policy import Daily, Decision, Rule
+from alama.core.lending.policy import Decision, Rule
 from alama.core.lending.ready_policy import ReadyPolicy
 from alama.core.model import ReadyModel
 from alama.core.product import PRODUCT
 from alama.core.recourse.answer import Hindrance, Status
-from alama.core.units import Money
 from alama.lenders.records import Key, OnboardingIncomplete, Pause
 from alama.platform.book import USUAL_SCOPES, Book, Mode
 from alama.platform.errors import Busy, ModelUnavailable
@@ -27,7 +26,7 @@ from alama.platform.http.exchange import Arrival
 from alama.scoring import explaining
 from alama.scoring.directory import ActiveModel, Caller
 from alama.scoring.explaining import WAITING_EACH_MAX, WAITING_MAX, Explained, Explaining, Question
-from alama.scoring.holds import Approved, Day
+from alama.scoring.holds import Day
 from tests.entries import DEMO, NOON_US, a_request_id
 from tests.policies import with_parts
 from tests.vaults import a_vault
@@ -140,7 +139,7 @@ def test_a_field_that_the_policy_forbids_is_refused() -> None:
 
 def test_where_every_decision_is_held_the_hold_is_what_binds() -> None:
     day = Day()
-    day.settle(Daily(), Pause(0, "payments are down"), Approved(0.0, 0.0))
+    day.settle(default_policy("KES"), Pause(0, "payments are down"), {})
     explanation = explained(active=ACTIVE._replace(day=day)).explanation
     assert explanation.assessment.decision is Decision.REVIEW
     assert explanation.recourse.status is Status.NO_RECOURSE
@@ -157,7 +156,7 @@ def test_where_the_lender_has_no_model_of_its_own_that_is_what_binds() -> None:
 
 def test_an_explanation_approves_nothing_of_the_day() -> None:
     day = Day()
-    day.settle(Daily(volume_max=Money(1.0)), None, Approved(0.0, 0.0))
+    day.settle(with_parts(default_policy("KES"), daily={"volume_max": 1.0}), None, {})
     approved = DECLINED.replace(b"0.34", b"0.9").replace(b'"mm_months": 9', b'"mm_months": 48')
     said = explained(approved, active=ACTIVE._replace(day=day))
     assert said.explanation.assessment.decision is Decision.APPROVED

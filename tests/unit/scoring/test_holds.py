@@ -4,17 +4,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from alama.core.lending.policy import Daily, Decision, Rule
+from alama.core.lending.circumstances import Cell
+from alama.core.lending.draft import default_policy
+from alama.core.lending.policy import Decision, Per, Policy, Rule
 from alama.core.lending.policy_check import UTC_OFFSETS
-from alama.core.units import Money
 from alama.lenders.keys import US_PER_DAY
 from alama.lenders.records import Pause
 from alama.lenders.store import Registry
 from alama.platform.book import Book, Mode
-from alama.scoring.directory import approved_today
+from alama.scoring.directory import SoFar
 from alama.scoring.holds import HOUR_US, Approved, Day, first_hour
 from alama.scoring.store import Scores
 from tests.entries import DEMO, NOON_US, an_entry
+from tests.policies import with_parts
 from tests.stores import lenders_in, scores_in
 from tests.vaults import vault_of
 
@@ -33,9 +35,17 @@ def scores(registry: Registry) -> Scores:
 
 def daily(
     volume_max: float | None = None, loss_max: float | None = None, offset_hours: int = 0
-) -> Daily:
-    volume = None if volume_max is None else Money(volume_max)
-    return Daily(volume, None if loss_max is None else Money(loss_max), offset_hours)
+) -> Policy:
+    bounds = {"volume_max": volume_max, "expected_loss_max": loss_max}
+    return with_parts(default_policy("KES"), daily=bounds | {"utc_offset_hours": offset_hours})
+
+
+def so_far(volume: float = 0.0) -> dict[Per, dict[Cell, Approved]]:
+    return {Per.DAY: {Cell(None, None, "A"): Approved(1, volume, 0.0, 0)}}
+
+
+def one(day: Day, volume: float, expected_loss: float) -> None:
+    day.add(Cell(None, None, "B"), volume, expected_loss, explored=False)
 
 
 # ------------------------------------------------------------------------------------ the day
@@ -76,10 +86,10 @@ def test_the_day_of_nairobi_begins_at_nine_in_the_evening_of_utc() -> None:
 
 
 def holds(
-    scores: Scores, book: Book, bounds: Daily, pause: Pause | None, now_us: int
+    scores: Scores, book: Book, bounds: Policy, pause: Pause | None, now_us: int
 ) -> tuple[Rule, ...]:
     day = Day()
-    day.settle(bounds, pause, approved_today(scores, book, bounds, now_us))
+    day.settle(bounds, pause, SoFar(scores).of(book, bounds, now_us))
     return day.holds
 
 
@@ -99,7 +109,7 @@ def test_nothing_holds_where_nobody_paused_and_nothing_is_bounded(scores: Scores
     ],
 )
 def test_a_bound_holds_once_it_is_reached(
-    scores: Scores, bounds: Daily, found: tuple[Rule, ...]
+    scores: Scores, bounds: Policy, found: tuple[Rule, ...]
 ) -> None:
     scores.commit([an_entry(limit=12_500.0, expected_loss=250.5)])
     assert holds(scores, DEMO, bounds, None, NOON_US) == found
@@ -134,10 +144,10 @@ def test_a_bound_ends_with_the_lenders_day(scores: Scores, offset_hours: int) ->
 
 def test_what_a_process_approves_counts_at_once() -> None:
     day = Day()
-    day.settle(daily(volume_max=100.0, loss_max=50.0), None, Approved(60.0, 0.0))
+    day.settle(daily(volume_max=100.0, loss_max=50.0), None, so_far(60.0))
     reasons = []
     for volume, expected_loss in ((39.0, 1.0), (1.0, 0.0), (0.0, 49.0)):
-        day.add(volume, expected_loss)
+        one(day, volume, expected_loss)
         reasons.append(day.holds)
     assert reasons[0] == ()
     assert reasons[1] == (Rule.DAILY_VOLUME,)
@@ -146,14 +156,14 @@ def test_what_a_process_approves_counts_at_once() -> None:
 
 def test_the_database_has_the_last_word_on_what_was_approved() -> None:
     day, bounds = Day(), daily(volume_max=100.0)
-    day.settle(bounds, None, Approved(0.0, 0.0))
-    day.add(100.0, 0.0)  # and then it could not be kept
-    day.settle(bounds, None, Approved(0.0, 0.0))
+    day.settle(bounds, None, so_far())
+    one(day, 100.0, 0.0)  # and then it could not be kept
+    day.settle(bounds, None, so_far())
     assert day.holds == ()
 
 
 def test_nobody_counts_where_nothing_is_bounded() -> None:
     day = Day()
     assert not day.bounded
-    day.settle(daily(), PAUSE, Approved(0.0, 0.0))
+    day.settle(daily(), PAUSE, {})
     assert (day.bounded, day.holds) == (False, (Rule.PAUSED,))

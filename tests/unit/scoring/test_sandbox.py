@@ -15,6 +15,7 @@ import pytest
 
 from alama.core.errors import InvalidApplication
 from alama.core.intake import Intake
+from alama.core.lending.circumstances import LISTED
 from alama.core.lending.policy import HOLDS, Rule
 from alama.core.model import REFERENCE_INFLOW_MONTHLY
 from alama.core.product import PRODUCT
@@ -41,7 +42,7 @@ from tools import fixtures
 PAGE = (Path(__file__).parents[3] / "docs" / "sandbox.md").read_text("utf-8")
 ROW = re.compile(r"^\| `(fixture-.*?)` \| (.*?) \| (.*?) \|$", re.MULTILINE)
 ROWS = {name: (decision, told) for name, decision, told in ROW.findall(PAGE)}
-NOT_BY_AN_APPLICATION = {*HOLDS, Rule.SELDOM_BOOKED, Rule.TOO_FEW_FIELDS}
+NOT_BY_AN_APPLICATION = {*HOLDS, *LISTED, Rule.EXPLORED, Rule.SELDOM_BOOKED, Rule.TOO_FEW_FIELDS}
 
 
 @pytest.fixture

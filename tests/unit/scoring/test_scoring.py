@@ -14,11 +14,10 @@ from hypothesis import strategies as st
 from alama.core.errors import AlamaError, InvalidApplication, InvalidModel
 from alama.core.intake import Intake
 from alama.core.lending.draft import default_policy
-from alama.core.lending.policy import Daily, Decision, Rule
+from alama.core.lending.policy import Decision, Policy, Rule
 from alama.core.lending.ready_policy import ReadyPolicy
 from alama.core.model import ReadyModel
 from alama.core.product import PRODUCT
-from alama.core.units import Money
 from alama.lenders.records import Key, OnboardingIncomplete, Pause
 from alama.platform.book import USUAL_SCOPES, Book, Mode
 from alama.platform.database import database as databases
@@ -27,7 +26,7 @@ from alama.platform.errors import Erased, ModelUnavailable, StoreUnavailable
 from alama.platform.http.exchange import Arrival
 from alama.scoring import scoring
 from alama.scoring.directory import ActiveModel, Caller
-from alama.scoring.holds import Approved, Day
+from alama.scoring.holds import Day
 from alama.scoring.records import Earlier, Entry, IdempotencyInFlight, IdempotencyKeyReused
 from alama.scoring.replay import open_score
 from alama.scoring.scoring import Answer, Given, Once, Scoring, only_once
@@ -386,9 +385,13 @@ def test_a_forbidden_field_may_be_null() -> None:
     assert kept(forbidding("avg_balance"), BODY.replace(b"{", b'{"avg_balance": null, '))
 
 
+def bounded(volume_max: float) -> Policy:
+    return with_parts(default_policy("KES"), daily={"volume_max": volume_max})
+
+
 def test_what_was_held_is_stored_with_why_and_with_the_offer_that_would_have_applied() -> None:
     day = Day()
-    day.settle(Daily(volume_max=Money(0.0)), Pause(0, "payments are down"), Approved(0.0, 0.0))
+    day.settle(bounded(0.0), Pause(0, "payments are down"), {})
     free, held = kept(), kept(ACTIVE._replace(day=day))
     assert held.score.decision == Decision.REVIEW
     assert held.score.recommended_limit == free.score.recommended_limit > 0.0
@@ -406,8 +409,7 @@ def test_what_always_holds_for_a_model_is_stored_with_why() -> None:
 
 def test_a_bound_is_not_overrun_by_those_who_ask_in_the_same_second() -> None:
     day = Day()
-    limit = Money(kept().score.recommended_limit)
-    day.settle(Daily(volume_max=Money(limit * 2)), None, Approved(0.0, 0.0))
+    day.settle(bounded(2.0 * kept().score.recommended_limit), None, {})
     active = ACTIVE._replace(day=day)
     decisions = [kept(active).score.decision for _ in range(4)]
     assert decisions == [Decision.APPROVED, Decision.APPROVED, Decision.REVIEW, Decision.REVIEW]

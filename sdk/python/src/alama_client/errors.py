@@ -46,6 +46,7 @@ __all__ = [
     "KeyMissing",
     "KeyRefused",
     "LawElsewhere",
+    "ListsFull",
     "MalformedHttp",
     "MalformedJson",
     "MethodNotAllowed",
@@ -302,6 +303,12 @@ class Erased(Problem):
 
 class UnderHold(Problem):
     """A legal hold stands on the applicant, so nothing of theirs is erased."""
+
+    status = 409
+
+
+class ListsFull(Problem):
+    """The block list and the watch list have as many entries as a book may have, together."""
 
     status = 409
 

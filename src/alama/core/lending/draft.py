@@ -80,6 +80,14 @@ _TABLES: Final[Mapping[str, str]] = {
     "daily": (
         "What may be approved in one day; after that every decision is REVIEW until the next one."
     ),
+    "portfolio": (
+        "Caps of the portfolio: what may be approved in a day or a month of all loans, or of the "
+        "products, regions and tiers that a cap lists; beyond one the decision is this one."
+    ),
+    "exploration": (
+        "A test: of applications that nothing but their tier is against, with a score of score_min "
+        "or more, this share is approved by lot, with small loans, so many a day at most."
+    ),
     "law": "What the place asks for beside a price.",
 }
 
@@ -114,6 +122,13 @@ _KEYS: Final[Mapping[str, str]] = {
     "daily.volume_max": "sum of the limits",
     "daily.expected_loss_max": "sum of what they are expected to lose",
     "daily.utc_offset_hours": "of your clock, in whole hours ahead of UTC; 3 in Nairobi",
+    "portfolio.number_max": "how many loans",
+    "portfolio.volume_max": "sum of the limits",
+    "portfolio.expected_loss_max": "sum of what they are expected to lose",
+    "exploration.share": "of those in the cell: the chance of each",
+    "exploration.score_min": "the lower end of the cell; the upper one is the cut-off",
+    "exploration.limit_max": "of each such loan",
+    "exploration.daily_max": "how many of them in a day",
     "law.retention_days": "for the record: how long scores have to be kept",
     "law.notice_days": "for the record: how long before its terms change a borrower is told",
     "law.forbidden_fields": "a request that holds one of them is refused",
@@ -127,6 +142,9 @@ _COULD_BE: Final[Mapping[str, str]] = {
     "caps.charges_max": "1.0",
     "daily.volume_max": "1_000_000",
     "daily.expected_loss_max": "50_000",
+    "portfolio.number_max": "100",
+    "portfolio.volume_max": "1_000_000",
+    "portfolio.expected_loss_max": "50_000",
     "law.retention_days": "2557",
     "law.notice_days": "30",
 }

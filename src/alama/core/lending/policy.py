@@ -51,6 +51,9 @@ class Rule(StrEnum):
     VALUE_OUTSIDE_TRAINING = "value_outside_training"
     UNLIKE_TRAINING = "unlike_training"
     SELDOM_BOOKED = "seldom_booked"
+    BLOCKED = "blocked"
+    WATCHED = "watched"
+    EXPLORED = "explored"
     SHADOW = "shadow"
     PAUSED = "paused"
     DAILY_VOLUME = "daily_volume"
@@ -201,6 +204,47 @@ class Daily(_Part, frozen=True):
     utc_offset_hours: int = 0
 
 
+class Per(StrEnum):
+    """For how long a cap of the portfolio adds up what is approved; by the clock of `Daily`."""
+
+    DAY = "day"
+    MONTH = "month"
+
+
+class PortfolioCap(_Part, frozen=True):
+    """What may be approved of some loans in a while; beyond it the decision is this one.
+
+    It counts the loans of the products, regions and tiers that it lists, or of all where a list is
+    empty: how many, their limits together, and what these are expected to lose. A loan that would
+    take any of the three beyond its bound is not approved; None: no bound.
+    """
+
+    name: str
+    per: Per
+    number_max: int | None = None
+    volume_max: Money | None = None
+    expected_loss_max: Money | None = None
+    products: tuple[str, ...] = ()
+    regions: tuple[str, ...] = ()
+    tiers: tuple[str, ...] = ()
+    decision: Decision = Decision.REVIEW
+    says: str = ""
+
+
+class Exploration(_Part, frozen=True):
+    """Which applications just below the cut-off are approved by lot, to learn what they repay.
+
+    Those whom nothing but their tier is against, with a score of `score_min` or more, are in the
+    cell. The share of them that the lot falls on gets a loan of at most `limit_max`; `daily_max`
+    of them in a day.
+    """
+
+    share: float
+    score_min: int
+    limit_max: int
+    daily_max: int
+
+
 class Law(_Part, frozen=True):
     """What the place asks for beside a price: how long to keep records, how long to give notice.
 
@@ -232,6 +276,8 @@ class Policy(Document, frozen=True, forbid_unknown_fields=True):
     law: Law = Law()
     # Left out of the document where it is not said, so that older policies keep their ids.
     repayment: Repayment | msgspec.UnsetType = msgspec.UNSET
+    portfolio: tuple[PortfolioCap, ...] | msgspec.UnsetType = msgspec.UNSET
+    exploration: Exploration | msgspec.UnsetType = msgspec.UNSET
 
 
 # ------------------------------------------------------------------------------------------ changes

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import msgspec
 
 from alama.core import calibration, document
-from alama.core.catalogue import Catalogue, Direction, Field
+from alama.core.catalogue import WORD_LENGTH_MAX, Catalogue, Direction, Field
 from alama.core.errors import InvalidExpression, InvalidPolicy, PolicyFault, did_you_mean
 from alama.core.expressions.certainty import Slope
 from alama.core.expressions.expression import Expression, parse
@@ -30,6 +30,7 @@ from alama.core.lending.policy import (
     Fees,
     Kind,
     Policy,
+    PortfolioCap,
     Repayment,
     Rule,
     Tier,
@@ -66,6 +67,11 @@ UTC_OFFSETS: Final = range(-12, 15)
 MONEY_MAX: Final = 10**12
 RATE_MAX: Final = 10_000.0
 CHARGES_MAX: Final = 10.0
+PORTFOLIO_MAX: Final = 50
+WORDS_MAX: Final = 100
+BOUNDS: Final = ("number_max", "volume_max", "expected_loss_max")
+EXPLORED_SHARE_MAX: Final = 0.5
+EXPLORED_DAILY_MAX: Final = 10_000
 APR_MIN: Final = 0.1
 """Of funding and margin together, so that no price is shown as nothing."""
 
@@ -83,6 +89,7 @@ _SHOWN_MAX: Final = 60
 _NAMED_MAX: Final = 40
 _BARE_KEY: Final = re.compile(f"[A-Za-z0-9_-]{{1,{_SHOWN_MAX}}}")
 _RULE_NAME: Final = re.compile(r"[a-z][a-z0-9_]{0,39}")
+_NAME_FAULT: Final = "must be lower-case letters, digits and _, a letter first, at most 40 of them"
 _TIER_NAME: Final = re.compile(r"[A-Za-z0-9+-]{1,8}")
 _CODES: Final = frozenset(rule.value for rule in Rule)
 
@@ -143,6 +150,8 @@ def faults(policy: Policy, catalogue: Catalogue) -> Iterator[Fault]:
     yield from _pricing_faults(policy)
     yield from _repayment_faults(policy)
     yield from _daily_faults(policy)
+    yield from _portfolio_faults(policy)
+    yield from _exploration_faults(policy)
 
 
 def _as_share(value: float) -> str:
@@ -236,10 +245,7 @@ def _rule_faults(policy: Policy, catalogue: Catalogue) -> Iterator[Fault]:
     names: set[str] = set()
     for place, rule in enumerate(policy.rules):
         if not _RULE_NAME.fullmatch(rule.name):
-            yield (
-                ("rules", place, "name"),
-                "must be lower-case letters, digits and _, a letter first, at most 40 of them",
-            )
+            yield ("rules", place, "name"), _NAME_FAULT
         elif rule.name in _CODES:
             yield ("rules", place, "name"), "is a code of Alama's own; choose another name"
         elif rule.name in names:
@@ -440,6 +446,79 @@ def _daily_faults(policy: Policy) -> Iterator[Fault]:
             yield ("daily", name), "must be finite and not negative"
     if policy.daily.utc_offset_hours not in UTC_OFFSETS:
         yield ("daily", "utc_offset_hours"), "must be -12 to 14"
+
+
+# ------------------------------------------------------------------------------------ the portfolio
+
+
+def _portfolio_faults(policy: Policy) -> Iterator[Fault]:
+    caps = policy.portfolio
+    if isinstance(caps, msgspec.UnsetType):
+        return
+    if not 1 <= len(caps) <= PORTFOLIO_MAX:
+        yield ("portfolio",), f"must be 1 to {PORTFOLIO_MAX} caps"
+        return
+    taken = {rule.name for rule in policy.rules}
+    for place, cap in enumerate(caps):
+        if not _RULE_NAME.fullmatch(cap.name):
+            yield ("portfolio", place, "name"), _NAME_FAULT
+        elif cap.name in _CODES:
+            yield ("portfolio", place, "name"), "is a code of Alama's own; choose another name"
+        elif cap.name in taken:
+            yield ("portfolio", place, "name"), "is the name of a rule or of a cap above"
+        taken.add(cap.name)
+        for key, fault in _cap_of_portfolio_faults(cap, policy):
+            yield ("portfolio", place, key), fault
+
+
+def _cap_of_portfolio_faults(cap: PortfolioCap, policy: Policy) -> Iterator[tuple[str, str]]:
+    bounds = (cap.number_max, cap.volume_max, cap.expected_loss_max)
+    if all(most is None for most in bounds):
+        yield "number_max", "is missing, as volume_max and expected_loss_max are: name a bound"
+    for key, most in zip(BOUNDS, bounds, strict=True):
+        if most is not None and not 0 <= most <= MONEY_MAX:
+            yield key, f"must be 0 to {MONEY_MAX:_}"
+    if cap.decision is Decision.APPROVED:
+        yield "decision", f"must be {Decision.REVIEW} or {Decision.DECLINED}"
+    if cap.says and not _is_line(cap.says):
+        yield "says", f"must be one line of at most {TEXT_MAX} characters"
+    for tier in cap.tiers:
+        if tier not in {known.name for known in policy.tiers}:
+            yield "tiers", f"names {tier[:_NAMED_MAX]}, which is no tier of this policy"
+    for key, words in (("regions", cap.regions), ("products", cap.products)):
+        if len(words) > WORDS_MAX or not all(map(_is_word, words)):
+            yield key, f"must be at most {WORDS_MAX} words of 1 to {WORD_LENGTH_MAX} characters"
+
+
+def _is_word(text: str) -> bool:
+    return _is_line(text) and len(text) <= WORD_LENGTH_MAX
+
+
+def _exploration_faults(policy: Policy) -> Iterator[Fault]:
+    asked = policy.exploration
+    if isinstance(asked, msgspec.UnsetType):
+        return
+    if not 0.0 < asked.share <= EXPLORED_SHARE_MAX:
+        fault = f"must be above 0 and at most {EXPLORED_SHARE_MAX:g}{_as_share(asked.share)}"
+        yield ("exploration", "share"), fault
+    if not 1 <= asked.daily_max <= EXPLORED_DAILY_MAX:
+        yield ("exploration", "daily_max"), f"must be 1 to {EXPLORED_DAILY_MAX:_}"
+    if not _is_whole_steps(asked.limit_max, policy.limit_step):
+        fault = f"must be a multiple of limit_step, at most {STEPS_MAX}-fold"
+        yield ("exploration", "limit_max"), fault
+    cutoff = cutoff_of(policy)
+    if cutoff is None or cutoff <= calibration.SCORE_MIN:
+        said = "no tier" if cutoff is None else "every tier"
+        yield ("exploration",), f"has no cut-off to look below: {said} is {Decision.APPROVED}"
+    elif not calibration.SCORE_MIN <= asked.score_min < cutoff:
+        fault = f"must be {calibration.SCORE_MIN} to {cutoff - 1}: below the cut-off, {cutoff}"
+        yield ("exploration", "score_min"), fault
+
+
+def cutoff_of(policy: Policy) -> int | None:
+    """Give the least score that is approved; None where none is."""
+    approved = [tier.score_min for tier in policy.tiers if tier.decision is Decision.APPROVED]
+    return min(approved, default=None)
 
 
 # ----------------------------------------------------------------------------------------- monotone

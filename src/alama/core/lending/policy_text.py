@@ -129,7 +129,7 @@ def _refusal(
 SHOWN_MAX: Final = 70
 """Characters of a line that is shown; a longer one says nothing at a glance."""
 
-_LISTS: Final = ("tiers", "rules")
+_LISTS: Final = ("tiers", "rules", "portfolio")
 _TWICE: Final = re.compile(r"overwrite|twice|mutate|immutable")
 _UNCLOSED: Final = "Unclosed array"
 _HEADER: Final = re.compile(r"\s*\[{1,2}\s*([\w.-]+)\s*\]{1,2}")
@@ -246,6 +246,10 @@ _LEANS_ON: Final[Mapping[Path, tuple[Path, ...]]] = {
     ("caps", "apr_max"): (("pricing", "funding"), ("pricing", "margin")),
     ("caps", "charges_max"): (("terms_days",),),
     ("pricing", "margin"): (("pricing", "funding"),),
+    ("portfolio", "tiers"): (("tiers",),),
+    ("exploration",): (("tiers",),),
+    ("exploration", "score_min"): (("tiers",),),
+    ("exploration", "limit_max"): (("limit_step",),),
 }
 """The keys whose range depends on others. Within a list a key depends on its like."""
 
@@ -384,6 +388,11 @@ _NOTHING: Final = object()
 def _whole_sample() -> Mapping[str, Any]:
     sample: dict[str, Any] = msgspec.to_builtins(default_policy("KES"))
     rule = {"name": "own", "when": "", "decision": "REVIEW", "says": ""}
+    cap: dict[str, Any] = {"name": "own", "per": "day", "decision": "REVIEW", "says": ""}
+    cap |= {"number_max": 1, "volume_max": 1.0, "expected_loss_max": 1.0}
+    cap |= {"products": ["own"], "regions": ["own"], "tiers": ["A"]}
+    lot = {"share": 0.05, "score_min": 550, "limit_max": 1, "daily_max": 1}
+    sample |= {"portfolio": [cap], "exploration": lot}
     return {**sample, "rules": [rule], "law": {**sample["law"], "forbidden_fields": ["contacts"]}}
 
 

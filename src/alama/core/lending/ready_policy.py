@@ -10,12 +10,24 @@ import math
 from bisect import bisect_right
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+import msgspec
+
 from alama.core import memory
+from alama.core.application import fold
 from alama.core.errors import FieldProblem, InvalidApplication, InvalidExpression, InvalidPolicy
 from alama.core.expressions import expression as expressions
 from alama.core.expressions.certainty import Slope
 from alama.core.lending.loan import AMOUNT, TERM, Loans, LoanTables
-from alama.core.lending.policy import Decision, OwnRule, Policy, Rule, Sufficiency, Tier
+from alama.core.lending.policy import (
+    Decision,
+    Exploration,
+    OwnRule,
+    Policy,
+    PortfolioCap,
+    Rule,
+    Sufficiency,
+    Tier,
+)
 from alama.core.lending.policy_check import TERM_DAYS_MAX
 from alama.core.lending.pricing import Tariff
 from alama.core.model import ReadyModel, money_factor
@@ -35,6 +47,7 @@ if TYPE_CHECKING:
 INFLOW: Final = "avg_inflow"
 OUTFLOW: Final = "avg_outflow"
 EXISTING: Final = "existing_repayments"
+REGION: Final = "region"
 
 
 class Objection(NamedTuple):
@@ -188,6 +201,18 @@ def _covers(low: float, high: float, field: Field) -> bool:
     )
 
 
+def caps_of(policy: Policy) -> tuple[PortfolioCap, ...]:
+    """Give the caps of the portfolio, none where a policy does not speak of any."""
+    said = policy.portfolio
+    return () if isinstance(said, msgspec.UnsetType) else said
+
+
+def exploration_of(policy: Policy) -> Exploration | None:
+    """Give what a policy says of exploration; None: nothing."""
+    said = policy.exploration
+    return None if isinstance(said, msgspec.UnsetType) else said
+
+
 class ReadyPolicy:
     """A policy laid out for one model."""
 
@@ -203,10 +228,12 @@ class ReadyPolicy:
         "_tiers_worst_first",
         "amount_place",
         "below_break_even",
+        "caps",
         "catalogue",
         "currency",
         "existing_place",
         "existing_share",
+        "exploration",
         "forbidden",
         "id",
         "inflow_place",
@@ -215,6 +242,8 @@ class ReadyPolicy:
         "model",
         "policy",
         "reads_memory",
+        "region_place",
+        "regions",
         "rules",
         "standard_loan",
         "tariffs",
@@ -264,11 +293,24 @@ class ReadyPolicy:
             scorecard.card.name: _Doubts(policy.sufficiency, scorecard, model)
             for scorecard in model.scorecards
         }
+        self.exploration = exploration_of(policy)
+        caps = caps_of(policy)
+        self.caps = {cap.name: cap for cap in caps}
+        self.regions = frozenset(fold(region) for cap in caps for region in cap.regions)
+        self.region_place = position.get(REGION) if self.regions else None
         amounts = range(policy.limit_step, policy.tiers[0].limit_max + 1, policy.limit_step)
         self._loan_tables = {
             scorecard.card.name: LoanTables(scorecard, model, amounts, self.terms_days)
             for scorecard in model.scorecards
         }
+
+    def region_of(self, values: Sequence[Value]) -> str | None:
+        """Give the region that an application names, if a cap of the policy asks for it."""
+        if self.region_place is None:
+            return None
+        region = values[self.region_place]
+        folded = fold(region) if isinstance(region, str) else None
+        return folded if folded in self.regions else None
 
     def tier(self, points: Points) -> Tier:
         """Give the tier by the score as shown."""
@@ -351,6 +393,8 @@ def _check_fit(policy: Policy, model: ReadyModel) -> None:
         )
     if INFLOW not in model.catalogue.position:
         raise InvalidPolicy(f"the policy needs the field {INFLOW}, which the model has not")
+    if any(cap.regions for cap in caps_of(policy)) and REGION not in model.catalogue.position:
+        raise InvalidPolicy(f"caps of the policy read the field {REGION}, which the model has not")
     if not _known_terms(policy, model):
         shortest, longest = _learned_terms(model)
         raise InvalidPolicy(

@@ -92,6 +92,8 @@ class Advice:
         for rule in self._policy.policy.rules:
             if rule.name == name:
                 return own_text(rule, self._language)
+        if name in self._policy.caps:
+            return own_text(self._policy.caps[name], self._language)
         code = Rule(name)
         template = self._language.rules_that_bind.get(code)
         return (template or self._language.texts[code.value].text).format(fields=fields)

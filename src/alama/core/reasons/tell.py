@@ -17,7 +17,7 @@ import msgspec
 from alama.core.catalogue import Field, Kind, Way
 from alama.core.lending.loan import AMOUNT, TERM
 from alama.core.lending.offer import owed_monthly
-from alama.core.lending.policy import Decision, OwnRule, Rule
+from alama.core.lending.policy import Decision, OwnRule, PortfolioCap, Rule
 from alama.core.lending.ready_policy import OUTFLOW, ReadyPolicy, known_ranges
 from alama.core.model import money_factor
 from alama.core.reasons import dictionary
@@ -66,6 +66,9 @@ _DECISIONS: Final[Mapping[str, Decision]] = {
     Rule.VALUE_OUTSIDE_TRAINING: Decision.REVIEW,
     Rule.UNLIKE_TRAINING: Decision.REVIEW,
     Rule.SELDOM_BOOKED: Decision.REVIEW,
+    Rule.BLOCKED: Decision.DECLINED,
+    Rule.WATCHED: Decision.REVIEW,
+    Rule.EXPLORED: Decision.APPROVED,
 }
 """What each rule leaves at best; that of the break-even is the policy's to say."""
 
@@ -120,7 +123,8 @@ def _rules(
     policy: ReadyPolicy, application: Application, assessment: Assessment, language: Language
 ) -> Iterator[Reason]:
     """Yield what decided against an application, in the order in which the policy asked."""
-    own = {rule.name: rule for rule in policy.policy.rules}
+    own: dict[str, OwnRule | PortfolioCap] = {rule.name: rule for rule in policy.policy.rules}
+    own |= policy.caps
     for name in that_decided(policy, assessment):
         if name in own:
             yield Reason(LENDER_RULE, None, None, own_text(own[name], language))
@@ -141,6 +145,7 @@ def that_decided(policy: ReadyPolicy, assessment: Assessment) -> tuple[str, ...]
         **_DECISIONS,
         Rule.BELOW_BREAK_EVEN: policy.below_break_even,
         **{rule.name: rule.decision for rule in policy.policy.rules},
+        **{name: cap.decision for name, cap in policy.caps.items()},
     }
     # A rule that objects to the loan asked for, and then to what could be offered, stands twice.
     named = dict.fromkeys(assessment.rules)
@@ -152,7 +157,7 @@ def that_decided(policy: ReadyPolicy, assessment: Assessment) -> tuple[str, ...]
     return tuple(name for name in named if decisions[name] is assessment.decision)
 
 
-def own_text(rule: OwnRule, language: Language) -> str:
+def own_text(rule: OwnRule | PortfolioCap, language: Language) -> str:
     """Give what the lender says about the rule, or else its name."""
     says = rule.says or language.forms.word.format(word=rule.name)
     return language.texts[LENDER_RULE].text.format(says=says.removesuffix("."))

@@ -15,6 +15,7 @@ import numpy as np
 
 from alama.core.application import Application
 from alama.core.assess import Assessment, assess
+from alama.core.lending.circumstances import USUAL, Circumstances
 from alama.core.lending.policy import Rule
 from alama.core.recourse.additive import SIZE_MAX, Moves, is_lever
 from alama.core.recourse.answer import (
@@ -62,15 +63,15 @@ def find_recourse(
     application: Application,
     sought: Sought,
     out_of_time: Callable[[], bool],
-    holds: tuple[Rule, ...] = (),
+    around: Circumstances = USUAL,
 ) -> Recourse:
     """Give the cheapest changes of at most three fields that meet the goal.
 
     `out_of_time` is asked now and then: once it says yes the answer is what was found until then,
-    and not proven. `holds` leave every decision of the day to a person, as `assess` has it.
+    and not proven. `around` is as `assess` has it.
     """
     assert 1 <= sought.count <= COUNT_MAX
-    applicant = Applicant(ready, application, sought.goal, holds)
+    applicant = Applicant(ready, application, sought.goal, around)
     if applicant.met:
         return Recourse(Status.ALREADY_MET)
     kept = frozenset(ready.policy.model.catalogue.position[name] for name in sought.locked)
@@ -118,22 +119,23 @@ def _spelled(applicant: Applicant, obstacle: Obstacle) -> Obstacle:
 
 
 class Applicant:
-    """An application as it stands, and what is sought for it; `holds` as `assess` has them."""
+    """An application as it stands, and what is sought for it; `around` as `assess` has it."""
 
     def __init__(
         self,
         ready: ReadyRecourse,
         application: Application,
         goal: Goal,
-        holds: tuple[Rule, ...] = (),
+        around: Circumstances = USUAL,
     ) -> None:
         self.ready = ready
         self.policy = ready.policy
         self.model = ready.policy.model
         self.application = application
         self.goal = goal
-        self.holds = holds
-        self.now = assess(self.model, self.policy, application, holds)
+        # No way leads through the lot: nobody is told to hope for it.
+        self.around = around._replace(draw=None)
+        self.now = assess(self.model, self.policy, application, around)
         self.need = score_needed(goal, self.policy.policy)
         self.card = ready.card(self.model.scorecard_for(application))
         self.values = self.policy.as_asked(application.values)
@@ -189,7 +191,7 @@ class Applicant:
         """Assess the application with some moves made."""
         values = tuple(moves.changed(self.application.values, chosen))
         changed = Application(values, self.application.spelled)
-        return assess(self.model, self.policy, changed, self.holds)
+        return assess(self.model, self.policy, changed, self.around)
 
     def works(self, moves: Moves, chosen: Sequence[int]) -> Assessment | None:
         """Give the assessment after some moves where it meets the goal and is plausible."""
@@ -243,8 +245,8 @@ def _certain_obstacles(applicant: Applicant, gates: Iterable[Gate]) -> list[Obst
     """Give what binds before anything is tried; where there is something, a search is idle."""
     if applicant.need == math.inf:
         return [Obstacle(Hindrance.TIER)]
-    if isinstance(applicant.goal, Approval) and applicant.holds:
-        return [Obstacle(Hindrance.RULE, rule=hold.value) for hold in applicant.holds]
+    if isinstance(applicant.goal, Approval) and applicant.around.certain:
+        return [Obstacle(Hindrance.RULE, rule=rule.value) for rule in applicant.around.certain]
     found = [_rule(applicant, gate) for gate in gates if gate.is_shut]
     # To give more fields is no change of those that were given.
     code = Rule.TOO_FEW_FIELDS.value

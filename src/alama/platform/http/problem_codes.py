@@ -111,6 +111,10 @@ PROBLEMS: Final[Mapping[str, Meaning]] = {
         "A legal hold stands on the applicant, so nothing of theirs is erased; `detail` says why.",
         "Ask the operator to release it once the case is over, and send the request again.",
     ),
+    "lists_full": Meaning(
+        "The block list and the watch list have as many entries as a book may have, together.",
+        "Take those off whose time is over, and whoever is on them for no reason any more.",
+    ),
     "already_reviewed": Meaning(
         "Somebody has reviewed this score before, and said something else; `detail` says when.",
         "Read the score: its `review` stands. The same review sent again is no problem.",
@@ -317,6 +321,18 @@ RULES: Final[Mapping[str, Meaning]] = {
     "seldom_booked": Meaning(
         "Such applications were seldom booked in the history that the lender's model learned from.",
         "Have a person decide: no loan of that history says how such applicants repay.",
+    ),
+    "blocked": Meaning(
+        "The applicant is on the lender's block list.",
+        "Lend nothing. `/v1/lists/find` says since when, why, and who put them there.",
+    ),
+    "watched": Meaning(
+        "The applicant is on the lender's watch list.",
+        "Have a person decide. `/v1/lists/find` says since when, why, and who put them there.",
+    ),
+    "explored": Meaning(
+        "Nothing but the tier was against it, and the lot of `[exploration]` has fallen on it.",
+        "Lend, up to the limit: what becomes of the loan teaches what such applicants repay.",
     ),
     "shadow": Meaning(
         "The lender has no model of its own yet; `score` is that of the built-in model.",

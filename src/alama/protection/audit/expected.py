@@ -45,17 +45,20 @@ KEY: Final = "key"
 DEPLOYMENT: Final = "deployment"
 PAUSE: Final = "pause"
 HELD: Final = "hold"
+LISTED: Final = "list entry"
 ENDPOINT: Final = "webhook endpoint"
 PILOT: Final = "terms"
 HISTORY: Final = "loan history"
 CANDIDATE: Final = "candidate"
 SIGNATURE: Final = "signature"
 
-_ISSUED: Final = frozenset({ActKind.KEY_ISSUED, ActKind.KEY_ROTATED})
+_KEYS: Final = frozenset({ActKind.KEY_ISSUED, ActKind.KEY_ROTATED, ActKind.KEY_REVOKED})
 _DEPLOYED: Final = frozenset({ActKind.DEPLOYED, ActKind.POLICY_DEPLOYED})
 _ENDPOINT_SET: Final = frozenset({ActKind.ENDPOINT_ADDED, ActKind.ENDPOINT_CHANGED})
 _ENDPOINTS: Final = _ENDPOINT_SET | {ActKind.ENDPOINT_DISABLED, ActKind.ENDPOINT_REMOVED}
 _HOLDS: Final = frozenset({ActKind.HOLD_PLACED, ActKind.HOLD_RELEASED})
+_PAUSES: Final = frozenset({ActKind.PAUSED, ActKind.RESUMED})
+_LISTS: Final = frozenset({ActKind.APPLICANT_LISTED, ActKind.APPLICANT_UNLISTED})
 _ONBOARDING: Final = frozenset(
     {
         ActKind.PILOT_SET,
@@ -68,10 +71,12 @@ _ONBOARDING: Final = frozenset(
 
 STAND_IN_ROWS: Final = frozenset(
     {
-        *{ActKind.LENDER_ADDED, ActKind.KEY_REVOKED, ActKind.PAUSED, ActKind.RESUMED},
-        *_ISSUED,
+        ActKind.LENDER_ADDED,
+        *_KEYS,
+        *_PAUSES,
         *_DEPLOYED,
         *_HOLDS,
+        *_LISTS,
         *_ONBOARDING,
         *_ENDPOINTS,
     }
@@ -140,26 +145,40 @@ class ExpectedRows:
         book: Columns = {"lender": act.lender, "mode": act.mode}
         if act.kind is ActKind.LENDER_ADDED:
             self.things[LENDER, str(act.lender)] = dict(act.details)
-        elif act.kind in _ISSUED:
-            self._issue(act, book)
-        elif act.kind is ActKind.KEY_REVOKED:
-            self.things.get((KEY, str(act.subject)), {}).update(act.details)
+        elif act.kind in _KEYS:
+            self._key(act, book)
         elif act.kind in _DEPLOYED:
             place = self._deployments.get((act.lender, act.mode), 0) + 1
             self._deployments[act.lender, act.mode] = place
             self.things[deployment_of(act.lender, act.mode, place)] = dict(act.details)
-        elif act.kind is ActKind.PAUSED:
-            self.things[pause_of(act.lender, act.mode)] = dict(act.details)
-        elif act.kind is ActKind.RESUMED:
+        elif act.kind in _PAUSES:
             self.things.pop(pause_of(act.lender, act.mode), None)
+            if act.kind is ActKind.PAUSED:
+                self.things[pause_of(act.lender, act.mode)] = dict(act.details)
         elif act.kind in _HOLDS:
             self._hold(act, book)
+        elif act.kind in _LISTS:
+            self._list(act, book)
         elif act.kind in _ONBOARDING:
             self._onboarding(act)
         elif act.kind in _ENDPOINTS:
             self._endpoint(act, book)
 
-    def _issue(self, act: Act, book: Columns) -> None:
+    def _list(self, act: Act, book: Columns) -> None:
+        if act.kind is ActKind.APPLICANT_LISTED:
+            said: Columns = {**book, "person": act.by, **act.details}
+            self.things[LISTED, str(act.subject)] = said
+        else:
+            self.forget_applicant(str(act.subject))
+
+    def forget_applicant(self, key_id: str) -> None:
+        """Expect no entry of an applicant in a list any more: removed, or gone with the erasure."""
+        self.things.pop((LISTED, key_id), None)
+
+    def _key(self, act: Act, book: Columns) -> None:
+        if act.kind is ActKind.KEY_REVOKED:
+            self.things.get((KEY, str(act.subject)), {}).update(act.details)
+            return
         said = dict(act.details)
         replaced, expires_us = said.pop(REPLACES, None), said.pop(REPLACED_EXPIRES_US, None)
         if replaced is not None:
@@ -289,6 +308,7 @@ class ExpectedState:
             self.heads.setdefault(head.writer, {})[head.number] = head.hash
         if act.kind is ActKind.APPLICANT_ERASED:
             self.erased[str(act.subject)] = act
+            self.rows.forget_applicant(str(act.subject))
         elif act.kind is ActKind.RETENTION_RUN:
             book = (str(act.lender), str(act.mode))
             self.deleted.setdefault(book, set()).update(retention.deleted_in(act))

@@ -437,6 +437,8 @@ def stored_rows(connection: Connection) -> dict[Thing, Columns]:
         found[expected.pause_of(row["lender"], row["mode"])] = row
     for row in _holds(connection):
         found[expected.HELD, str(row["id"])] = row
+    for row in _rows(connection, schema.list_entries):
+        found[expected.LISTED, str(row["applicant_key_id"])] = row
     for row in _rows(connection, tables.webhook_endpoints):
         found[expected.ENDPOINT, str(row["id"])] = row | whereabouts(str(row["url"]))
     for row in _rows(connection, tables.pilots):

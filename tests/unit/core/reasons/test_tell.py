@@ -11,6 +11,7 @@ import pytest
 from alama.core.application import read
 from alama.core.assess import assess
 from alama.core.catalogue import Catalogue, Direction
+from alama.core.lending.circumstances import Circumstances
 from alama.core.lending.draft import default_policy
 from alama.core.lending.policy import HOLDS, Decision, OwnRule, Policy, Rule
 from alama.core.lending.policy_check import seal
@@ -52,7 +53,7 @@ def told(
     ready = READY if model is None else ReadyModel(model, policy.currency)
     laid_out = ReadyPolicy(policy, ready)
     application = read(ready.catalogue, sent)
-    said = assess(ready, laid_out, application, holds)
+    said = assess(ready, laid_out, application, Circumstances(holds))
     return reasons(laid_out, application, said, language)
 
 

@@ -189,7 +189,7 @@ def test_lists_of_scores_get_their_indexes_beside_the_scores_there_are(
                     " (applicant_key_id, request_id) WHERE applicant_key_id IS NOT NULL"
                 )
             )
-    assert [step.id for step in migrate.plan(database).steps][0] == "0009"
+    assert migrate.plan(database).steps[0].id == "0009"
     assert migrate.upgrade(database) is True
     with database.reading() as connection:
         found = MigrationContext.configure(connection)

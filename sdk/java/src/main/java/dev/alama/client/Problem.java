@@ -142,6 +142,7 @@ public sealed class Problem extends AlamaError {
             kind(RequestTimeout.class, 408, RequestTimeout::new),
             kind(Erased.class, 410, Erased::new),
             kind(UnderHold.class, 409, UnderHold::new),
+            kind(ListsFull.class, 409, ListsFull::new),
             kind(AlreadyReviewed.class, 409, AlreadyReviewed::new),
             kind(IdempotencyInFlight.class, 409, IdempotencyInFlight::new),
             kind(WebhookEndpointDisabled.class, 409, WebhookEndpointDisabled::new),
@@ -323,6 +324,13 @@ public sealed class Problem extends AlamaError {
     /** A legal hold stands on the applicant, so nothing of theirs is erased. */
     public static final class UnderHold extends Problem {
         UnderHold(Told told) {
+            super(told);
+        }
+    }
+
+    /** The block list and the watch list have as many entries as a book may have, together. */
+    public static final class ListsFull extends Problem {
+        ListsFull(Told told) {
             super(told);
         }
     }
