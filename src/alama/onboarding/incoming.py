@@ -6,9 +6,10 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
 from alama.core.errors import FileProblem
+from alama.onboarding.records import Unmapped
+from alama.platform.files.asis.incoming import look, written_anew
 from alama.platform.files.asis.inspection import Inspected, Mapping
 from alama.platform.files.table import OWN, Limits
-from alama.training.history.incoming import look, written_anew
 from alama.training.history.names import TARGETS
 from alama.training.history.report import Source
 
@@ -19,10 +20,6 @@ if TYPE_CHECKING:
     from alama.onboarding.mappings import KeptMapping
 
 QUIET: Final[Callable[[float], None]] = lambda _share: None  # noqa: E731 - nobody watches
-
-
-class Unmapped(FileProblem):
-    """A file that could be read in several ways, and nobody has said in which."""
 
 
 def source_of(

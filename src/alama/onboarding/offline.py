@@ -14,7 +14,7 @@ from alama.core.errors import FileProblem
 from alama.core.product import PRODUCT
 from alama.onboarding.commands import command_for, words_for
 from alama.onboarding.histories import Read, digest, keep_history
-from alama.onboarding.incoming import QUIET, Unmapped, readable, source_of
+from alama.onboarding.incoming import QUIET, readable, source_of
 from alama.onboarding.mappings import Files
 from alama.onboarding.records import (
     JOB_PREFIX,
@@ -79,11 +79,7 @@ def detected(
     """Say how a file is read that did not come as Alama writes one; `Unmapped`."""
     kept = Stores.at(opened).mappings.find(lender, Files.HISTORIES)
     currency = opened.registry.lender(lender).currency
-    try:
-        return source_of(path, kept, currency, lambda share: watch(_LOOKING_SHARE * share))
-    except Unmapped as error:
-        error.hint = f"alama onboard map {lender} {path}"
-        raise
+    return source_of(path, kept, currency, lambda share: watch(_LOOKING_SHARE * share))
 
 
 def keep_file(

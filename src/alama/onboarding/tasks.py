@@ -22,7 +22,7 @@ from alama.core.lending.ready_policy import ReadyPolicy
 from alama.core.model import Model, ReadyModel
 from alama.core.product import PRODUCT
 from alama.onboarding.histories import write_history
-from alama.onboarding.incoming import Unmapped, readable, source_of
+from alama.onboarding.incoming import readable, source_of
 from alama.onboarding.mappings import Files
 from alama.onboarding.records import (
     Candidate,
@@ -34,6 +34,7 @@ from alama.onboarding.records import (
     JobKind,
     Pilot,
     TrainOrder,
+    Unmapped,
     Wishes,
     decode_read_order,
     decode_train_order,
@@ -135,7 +136,10 @@ class Tasks:
         try:
             return source_of(path, kept, currency, limits=SENT)
         except Unmapped as error:
-            error.hint = "say how it is read, PUT /v1/onboarding/mappings/histories; send it again"
+            error.hint = (
+                "whoever runs the service can say how the files of the lender are read; or name "
+                "the columns as the documentation does, write days as 2024-03-31, amounts as 1234.5"
+            )
             raise
 
     def _history(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
@@ -19,7 +19,7 @@ from alama.onboarding.commands import (
     naming_shadow_key,
     words_for,
 )
-from alama.onboarding.records import Candidate, Signature, UnknownHistory, short
+from alama.onboarding.records import Candidate, Signature, UnknownHistory, Unmapped, short
 from alama.onboarding.steps import Progress, State, Step, StepProgress, progress_of
 from alama.onboarding.store import Stores
 from alama.platform.files.promise import promised
@@ -32,7 +32,7 @@ from alama.training.validation.gates import Gate
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
     from rich.table import Table
@@ -281,7 +281,7 @@ def read_and_keep(
         when = terminal.minute(newest.created_us)
         terminal.remark(f"\n{path.name} is the file of {when} UTC already, sealed as {newest.id}.")
         return report
-    with terminal.share(f"Reading {path.name}") as watch:
+    with _naming_map(args.lender, path), terminal.share(f"Reading {path.name}") as watch:
         report = offline.read_file(
             opened, args.lender, path, options_from(args), lambda share: watch("", share, "")
         )
@@ -290,6 +290,16 @@ def read_and_keep(
     record = offline.keep_file(opened, args.lender, path, report, by)
     terminal.remark(f"\n{path.name} is sealed as {record.id}, under the key of {args.lender}.")
     return report
+
+
+@contextmanager
+def _naming_map(lender: str, path: Path) -> Iterator[None]:
+    """Name the command that answers what a file leaves open."""
+    try:
+        yield
+    except Unmapped as error:
+        error.hint = f"alama onboard map {lender} {path}"
+        raise
 
 
 def show_kept(

@@ -36,7 +36,10 @@ NEAR_DAYS: Final = 3
 """So many days before or after a loan was due, a new one is likely to have paid for it."""
 
 _BESIDE_DAYS: Final = 60
-_EXCESS_MIN: Final = 20
+_EXCESS_MIN: Final = 30
+_EXCESS_SHARE: Final = 0.005
+"""Of all loans: fewer that follow each other closely are of no weight, and may be chance."""
+
 _WINDOW_MONTHS: Final = 3
 _WINDOW_ROWS_MIN: Final = 200
 _RATE_RATIO: Final = 1.5
@@ -104,7 +107,8 @@ def _rollovers(book: Book) -> list[Oddity]:
     close = (gap >= -NEAR_DAYS) & (gap <= late + NEAR_DAYS)
     at_once = np.abs(gap) <= NEAR_DAYS
     many = max(
-        _beyond(close, a_day * float(span.mean())), _beyond(at_once, a_day * (2 * NEAR_DAYS + 1))
+        _beyond(close, a_day * float(span.mean()), len(booked)),
+        _beyond(at_once, a_day * (2 * NEAR_DAYS + 1), len(booked)),
     )
     if many:
         words = (
@@ -114,7 +118,9 @@ def _rollovers(book: Book) -> list[Oddity]:
         )
         found.append(Oddity(OddityKind.ROLLOVERS, words, many, many / len(booked)))
     running = gap < -NEAR_DAYS
-    if many := _beyond(running, 2.0 * a_day * float(np.maximum(term - NEAR_DAYS, 0.0).mean())):
+    if many := _beyond(
+        running, 2.0 * a_day * float(np.maximum(term - NEAR_DAYS, 0.0).mean()), len(booked)
+    ):
         words = (
             f"about {many:,} loans were given while another loan of the same borrower was not due: "
             "top-ups, or loans side by side. What is owed together is not in the file"
@@ -123,11 +129,13 @@ def _rollovers(book: Book) -> list[Oddity]:
     return found
 
 
-def _beyond(chosen: Mask, expected: float) -> int:
+def _beyond(chosen: Mask, expected: float, loans: int) -> int:
     """Give how many more there are than expected, where that is no chance; else 0."""
     many = int(np.count_nonzero(chosen))
     surplus = many - expected
-    is_odd = surplus > SURE * np.sqrt(expected + 1.0) and surplus > max(_EXCESS_MIN, expected)
+    is_odd = surplus > SURE * np.sqrt(expected + 1.0) and surplus > max(
+        _EXCESS_MIN, expected, _EXCESS_SHARE * loans
+    )
     return round(surplus) if is_odd else 0
 
 

@@ -54,6 +54,7 @@ if TYPE_CHECKING:
 
 PREVIEW_ROWS: Final = 20
 _LOOKED_AT: Final = HEADER_WITHIN + 200
+_WATCHED_EVERY: Final = 256
 
 
 class Mapping(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -210,7 +211,8 @@ class _Inspection:
                     before.append(row)
                 for place, column in seen.items():
                     column.add(row[place], number)
-                watch(grid.share)
+                if not number % _WATCHED_EVERY:
+                    watch(grid.share)
         watch(1.0)
         if not body.passed.rows:
             raise FileProblem(
@@ -652,9 +654,10 @@ def convert(
         written = csv.writer(file, lineterminator="\n")
         written.writerow([tidy(one.name) for one in reading.columns])
         with closing(grid.rows(sheet)) as rows:
-            for _, row in _filled(body.rows(rows), fills):
+            for number, row in _filled(body.rows(rows), fills):
                 written.writerow([write(row[place]) for place, write in writers])
-                watch(grid.share)
+                if not number % _WATCHED_EVERY:
+                    watch(grid.share)
     return body.passed.rows
 
 

@@ -1,4 +1,4 @@
-"""A history as it comes from a lender: read as it is, or written anew in ways that are known."""
+"""A file as it comes: read as it is where it can be, else written anew in ways that are known."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from alama.core.errors import FileProblem
-from alama.core.product import PRODUCT
 from alama.platform.files.asis.inspection import Inspected, Mapping, Reading, convert, inspect
 from alama.platform.files.asis.likeness import Holds, Target
 from alama.platform.files.asis.written import amount_of, day_of, yes_or_no
@@ -83,18 +82,22 @@ def _table(path: Path, targets: Sequence[Target], limits: Limits) -> tuple[Table
         table = open_table(path, limits)
     except FileProblem as error:
         return None, False, str(error)
-    names = {_known(name) for name in table.names}
+    known = _spellings(targets)
+    names = {known.get(name) for name in table.names}
     return table, all(target.name in names for target in targets if target.required), ""
 
 
-def _known(name: str) -> str:
-    return PRODUCT.field(name).name if name in PRODUCT.position else name
+def _spellings(targets: Sequence[Target]) -> dict[str, str]:
+    """Give the name of a target by each of its spellings."""
+    by_name = {target.name: target.name for target in targets}
+    return by_name | {target.spelling: target.name for target in targets if target.spelling}
 
 
 def _is_plain(table: Table, targets: Sequence[Target]) -> bool:
     """Say whether no value of a column that is wanted is written in a way of its own."""
     holds = {target.name: target.holds for target in targets}
-    wanted = {name: holds[_known(name)] for name in table.names if _known(name) in holds}
+    known = _spellings(targets)
+    wanted = {name: holds[known[name]] for name in table.names if name in known}
     wanted = {name: kind for name, kind in wanted.items() if kind is not Holds.WORD}
     pointed = dict.fromkeys(wanted, (0, 0))
     try:
