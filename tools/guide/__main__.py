@@ -55,6 +55,7 @@ SECTIONS: Final[Mapping[str, tuple[str, ...]]] = {
         "docs/jurisdictions.md",
         "docs/explaining.md",
         "docs/reviews.md",
+        "docs/loans.md",
         "docs/outcomes.md",
         "docs/monitoring.md",
         "docs/challengers.md",

@@ -20,7 +20,9 @@ from alama.core.lending.policy import SEVERITY, Decision, Policy, changes
 from alama.core.lending.ready_policy import ReadyPolicy
 from alama.core.lending.simulation import Case, Simulation, offer_changes, simulate, told
 from alama.core.model import Model, ReadyModel
+from alama.core.own_fields import reading
 from alama.lenders.installation import Installation, existing_installation, installation_at_hand
+from alama.lenders.own_fields import own_fields_ever
 from alama.platform import clock
 from alama.platform.book import Book, Mode
 from alama.platform.days import DAY_US
@@ -285,9 +287,14 @@ def _refuse_near_scores(given: str) -> None:
 def _model(args: argparse.Namespace, opened: Installation | None, book: Book) -> Model:
     """Give the model that is named, or that answers in the book, or the built-in one."""
     deployed = None if opened is None else opened.registry.deployed(book)
-    if args.model is not None or opened is None or deployed is None or deployed[0] is None:
+    if opened is None:
         return model_at(args.model)
-    return models.stored(opened.registry.model(deployed[0]), deployed[0])
+    if args.model is not None or deployed is None or deployed[0] is None:
+        model = model_at(args.model)
+    else:
+        model = models.stored(opened.registry.model(deployed[0]), deployed[0])
+    own = own_fields_ever(opened.registry, book.lender)
+    return reading(model, own) if own.fields else model
 
 
 def _old_policy(

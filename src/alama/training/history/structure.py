@@ -118,9 +118,8 @@ def _rollovers(book: Book) -> list[Oddity]:
         )
         found.append(Oddity(OddityKind.ROLLOVERS, words, many, many / len(booked)))
     running = gap < -NEAR_DAYS
-    if many := _beyond(
-        running, 2.0 * a_day * float(np.maximum(term - NEAR_DAYS, 0.0).mean()), len(booked)
-    ):
+    by_chance = 2.0 * a_day * float(np.maximum(term - NEAR_DAYS, 0.0).mean())
+    if many := _beyond(running, by_chance, len(booked)):
         words = (
             f"about {many:,} loans were given while another loan of the same borrower was not due: "
             "top-ups, or loans side by side. What is owed together is not in the file"
@@ -133,9 +132,8 @@ def _beyond(chosen: Mask, expected: float, loans: int) -> int:
     """Give how many more there are than expected, where that is no chance; else 0."""
     many = int(np.count_nonzero(chosen))
     surplus = many - expected
-    is_odd = surplus > SURE * np.sqrt(expected + 1.0) and surplus > max(
-        _EXCESS_MIN, expected, _EXCESS_SHARE * loans
-    )
+    least = max(_EXCESS_MIN, expected, _EXCESS_SHARE * loans)
+    is_odd = surplus > SURE * np.sqrt(expected + 1.0) and surplus > least
     return round(surplus) if is_odd else 0
 
 
