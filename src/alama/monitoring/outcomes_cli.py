@@ -148,6 +148,8 @@ def add_file(parser: argparse.ArgumentParser) -> None:
 def load(args: argparse.Namespace) -> int:
     """Record the rows of a file, and say what became of them."""
     _require_apart(args.file, args.refused)
+    if not args.file.is_file():
+        open_news(args.file)  # which says what is wrong
     sent = Sent(digest_of(args.file), by=args.by)
     with existing_installation() as opened:
         book = _book(opened.registry, args.lender, args.mode)

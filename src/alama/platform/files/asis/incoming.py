@@ -30,6 +30,10 @@ _SHORTENED: Final = r"^[+-]?[0-9]([.,][0-9]+)?E\+[0-9]{2,3}$"
 _POINTED: Final = r"\."
 _IN_THREES: Final = r"^[1-9][0-9]{0,2}\.[0-9]{3}$"
 _POINTED_MIN: Final = 20
+_SLIPS: Final = 10
+_FEW: Final = 3
+"""Fewer values of their own kind are slips of a hand: who reads the rows names them."""
+_SLIPS_MAX: Final = 1_000
 _ODD_MAX: Final = 200
 """Odd values of a batch that are looked at; where none of so many means anything, none does."""
 
@@ -65,11 +69,10 @@ def look(
         if _RAGGED.search(why):
             return None  # of one row too long whoever reads the table says it best
         raise
-    nothing_like = {
-        q.column for q in found.questions if q.about == "columns" and _is_alone(q.words)
-    }
-    is_hopeless = len(nothing_like) * 2 > sum(target.required for target in targets)
-    return None if table is not None and not is_whole and is_hopeless else found
+    # Where a column is simply not there, who reads the table says best what is near to its name.
+    is_lacking = bool(found.questions) and all(_is_alone(q.words) for q in found.questions)
+    is_as_it_was = table is not None and not found.likened
+    return None if is_as_it_was and is_lacking else found
 
 
 def _is_alone(words: str) -> bool:
@@ -125,13 +128,19 @@ def _is_foreign(text: pa.Array[Any], kind: Holds) -> bool:
     if kind is Holds.ID:
         return bool(_count(text, _SHORTENED))
     if kind is Holds.NUMBER:
-        return bool(_count(text, _SHORTENED)) or any(
-            amount_of(value) is not None for value in _odd(text, _NUMBER)
-        )
+        odd = [value for value in _odd(text, _NUMBER) if amount_of(value) is not None]
+        return bool(_count(text, _SHORTENED)) or len(odd) >= _FEW
     if kind is Holds.DAY:
-        return any(day_of(value) is not None for value in _odd(text, _DAY))
+        return _days_are_foreign(text)
     words = pc.unique(text).to_pylist()[:_ODD_MAX]
     return any(w and w.strip().casefold() not in _ANSWERS and yes_or_no(w) for w in words)
+
+
+def _days_are_foreign(text: pa.Array[Any]) -> bool:
+    """Say whether days of other shapes are more than slips of a hand, which are told row by row."""
+    odd = text.filter(pc.invert(pc.match_substring_regex(text, _DAY)))
+    readable = [value for value in odd.to_pylist()[:_SLIPS_MAX] if value and day_of(value)]
+    return len(readable) >= max(_FEW, min(_SLIPS, (len(text) - text.null_count) // 2))
 
 
 def _odd(text: pa.Array[Any], pattern: str) -> list[str]:
