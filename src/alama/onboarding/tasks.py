@@ -22,7 +22,7 @@ from alama.core.lending.ready_policy import ReadyPolicy
 from alama.core.model import Model, ReadyModel
 from alama.core.own_fields import reading
 from alama.core.product import PRODUCT
-from alama.lenders.own_fields import own_fields_in_force
+from alama.lenders.own_fields import learnable, own_fields_in_force
 from alama.onboarding.histories import write_history
 from alama.onboarding.incoming import readable, source_of
 from alama.onboarding.mappings import Files
@@ -57,6 +57,7 @@ from alama.training.validation.pack_page import pack_page
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from alama.core.catalogue import Catalogue
     from alama.onboarding.store import Stores
     from alama.platform.clock import Clock
     from alama.training.validation.trial import PolicyFor
@@ -156,8 +157,9 @@ class Tasks:
         pilot = self._stores.pilots.find(record.lender)
         limits = FOR_EVERYONE if pilot is None else limits_of(pilot)
         terms = Terms(record.days_past_due, currency, limits.out_of_time_defaults_min)
+        asked = replace(options, catalogue=learnable(self._stores.registry, record.lender))
         with readable(path, source, SENT) as known:
-            return read_history(known, terms, options, watch, SENT)
+            return read_history(known, terms, asked, watch, SENT)
 
     # -------------------------------------------------------------------------------- training
 
@@ -179,7 +181,7 @@ class Tasks:
                 path.rename(path.with_name(_NAME + _ending(path, record.file_format))),
                 report.source,
                 record,
-                _options(report, record, order),
+                _options(report, record, order, learnable(self._stores.registry, record.lender)),
                 lambda share: watch(_READING_SHARE * share, READING),
             )
         refuse_open_suspects(history.report)
@@ -252,17 +254,17 @@ def limits_of(pilot: Pilot) -> Gates:
     return tightened(msgspec.json.decode(pilot.gates, type=dict[str, float]))
 
 
-def options_of(report: HistoryReport, read_on: date) -> Options:
+def options_of(report: HistoryReport, read_on: date, catalogue: Catalogue = PRODUCT) -> Options:
     """Give the options that read a file again as it was read for a report.
 
     A field that is no input stays none; a group is none by itself. One that gives the outcome away
     and about which nobody has decided is not left out in silence: `refuse_open_suspects` names it
     again.
     """
-    undecided = {PRODUCT.field(name).name for name in report.open_suspects}
+    undecided = {catalogue.field(name).name for name in report.open_suspects}
     inputs = set(report.inputs)
     of_themselves = {*report.groups, REGION}
-    left_out = {field.name for field in PRODUCT.model_fields} - inputs - undecided - of_themselves
+    left_out = {field.name for field in catalogue.model_fields} - inputs - undecided - of_themselves
     return Options(
         region=REGION in inputs,
         exclude=frozenset(left_out),
@@ -272,8 +274,10 @@ def options_of(report: HistoryReport, read_on: date) -> Options:
     )
 
 
-def _options(report: HistoryReport, record: HistoryRecord, order: TrainOrder) -> Options:
-    as_read = options_of(report, _day(record))
+def _options(
+    report: HistoryReport, record: HistoryRecord, order: TrainOrder, catalogue: Catalogue
+) -> Options:
+    as_read = options_of(report, _day(record), catalogue)
     return replace(
         as_read,
         region=as_read.region or order.region,
