@@ -47,6 +47,21 @@ class ExplainedScore(msgspec.Struct, frozen=True):
     card: str
 
 
+class Proven(msgspec.Struct, frozen=True):
+    """What stood behind figures that were derived from a statement and came with their evidence.
+
+    `digest` is of what was read, `day` the one of application, `fields` those that were derived.
+    `checks` are pairs of a name and what the check came to.
+    """
+
+    digest: str
+    formulas: str
+    day: str
+    fields: tuple[str, ...]
+    checks: tuple[tuple[str, str], ...]
+    doubtful: bool
+
+
 class Assessment(ExplainedScore, frozen=True):
     """What model and policy say about one application.
 
@@ -63,6 +78,8 @@ class Assessment(ExplainedScore, frozen=True):
     slots: tuple[int, ...] = ()
     # Left out where no lot counts: most policies draw none.
     lot: Lot | msgspec.UnsetType = msgspec.UNSET
+    # Left out where the figures came without evidence.
+    proven: Proven | msgspec.UnsetType = msgspec.UNSET
 
     @property
     def propensity(self) -> Probability | None:

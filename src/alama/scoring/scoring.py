@@ -15,6 +15,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
+from msgspec import UNSET
 
 from alama.core.application import Application
 from alama.core.asked import assumed
@@ -228,6 +229,8 @@ class Scoring:
         draw = caller.draw(active, subject, arrival.request_id)
         around = active.around(subject, draw, arrival.at_us)
         assessment = assess(active.model, active.policy, application, around)
+        if active.proven is not UNSET:
+            assessment = msgspec.structs.replace(assessment, proven=active.proven)
         region = active.policy.region_of(application.values)
         if active.day.bounded and assessment.decision is Decision.APPROVED:
             _count(active.day, assessment, region)

@@ -38,10 +38,12 @@ def read_statement(
     names: Pseudonyms,
     place: Place,
     columns: Columns | None = None,
+    password: str | None = None,
 ) -> Statement:
     """Read a file by what it is, or raise an error that says what to do.
 
-    `columns` says what the columns of a table are that no wallet has written.
+    `columns` says what the columns of a table are that no wallet has written; `password` opens a
+    PDF.
     """
     if len(content) > BYTES_MAX:
         raise StatementUnreadable(
