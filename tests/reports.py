@@ -21,9 +21,11 @@ from alama.lenders.store import Registry
 from alama.monitoring.challengers import Challenger
 from alama.monitoring.drift import Window
 from alama.monitoring.records import (
+    AmountRow,
     DayScore,
     DayTally,
     KnownRow,
+    LotRow,
     OverrideRow,
     RateRow,
     ReviewRow,
@@ -36,6 +38,7 @@ from alama.platform.files.packaged import builtin
 from tests.entries import DEMO, NOON_US
 
 TODAY = NOON_US // DAY_US
+NO_LOTS = LotRow(0, 0, 0.0, 0.0, 0.0, 0.0, 0.0)
 MODEL = builtin()
 LATER = document.seal(replace(MODEL, name="A later one"))
 EARLIER = document.seal(replace(MODEL, name="An earlier one"))
@@ -59,11 +62,19 @@ class Sums:
     tallies: Sequence[DayTally] = ()
     oldest: int | None = 0
     waits: int = 0
+    amount_rows: Sequence[AmountRow] = ()
+    lots: LotRow = NO_LOTS
     asked: list[object] = field(default_factory=list)
 
     def rates(self, book: Book, due_before: Mapping[str, int]) -> Sequence[RateRow]:
         self.asked.append((book, dict(due_before)))
         return [row for row in self.rate_rows if row.model_id in due_before]
+
+    def amounts(self, _book: Book, _model_id: str, _due_before: int) -> Sequence[AmountRow]:
+        return self.amount_rows
+
+    def by_lot(self, _book: Book, _model_id: str, _due_before: int) -> LotRow:
+        return self.lots
 
     def by_score(self, book: Book, model_id: str, due_before: int) -> Sequence[ScoreCount]:
         self.asked.append((book, model_id, due_before))

@@ -173,6 +173,8 @@ def _report(model_id: str) -> figures.MonitoringReport:
             loss=figures.Loss(140, 1_640_000.0, 705_200.0, 0.57, 0.53, 0.61, 0.6),
         ),
         reviews=_reviews(),
+        profit=_profit(),
+        explored=figures.Explored(64, 14, 1_280.0, 0.219, 0.135, 0.335, 0.187),
     )
     return replace(report, findings=findings(report))
 
@@ -207,6 +209,14 @@ def _stability() -> figures.CardStability:
         ),
         windows=(),
     )
+
+
+def _profit() -> figures.Profit:
+    month = figures.MonthProfit(
+        *("2026-05", 2_440, 28_060_000.0, 30_115_000.0, 690_000.0, 366_000.0, 0.0),
+        *(999_000.0, 862_000.0, 1_136_000.0),
+    )
+    return figures.Profit(2_440, 160, 12, month.profit, month.low, month.high, (month,))
 
 
 def _rates() -> figures.Rates:

@@ -263,6 +263,7 @@ _SAID: Final = [
         "tier",
         "default_probability",
         "decision",
+        "propensity",
     )
 ]
 

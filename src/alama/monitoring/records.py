@@ -108,11 +108,50 @@ class DayTally(NamedTuple):
     tally: Tally
 
 
+class AmountRow(msgspec.Struct, frozen=True):
+    """The mature loans of one model, month of the score and days that they were given for.
+
+    Sums are over the `count` of which both amounts are known. `without_price` of them were repaid
+    with no more than was paid out.
+    """
+
+    month: int
+    days: int
+    unvalued: int
+    count: int
+    without_price: int
+    disbursed: float
+    repaid: float
+    disbursed_squared: float
+    repaid_squared: float
+    crossed: float
+
+
+class LotRow(msgspec.Struct, frozen=True):
+    """The mature loans of one model that were approved by lot; `weight` is one over the chance."""
+
+    count: int
+    defaults: int
+    weight: float
+    weight_squared: float
+    defaults_weight: float
+    defaults_squared: float
+    predicted_weight: float
+
+
 class MonitoringStore(Protocol):
     """What a database can tell of a book in sums. Every method may raise `StoreUnavailable`."""
 
     def rates(self, book: Book, due_before: Mapping[str, int]) -> Sequence[RateRow]:
         """Sum the mature loans of some models; `due_before` says of each what that means."""
+        ...
+
+    def amounts(self, book: Book, model_id: str, due_before: int) -> Sequence[AmountRow]:
+        """Sum what mature loans of a model were paid out and what came back."""
+        ...
+
+    def by_lot(self, book: Book, model_id: str, due_before: int) -> LotRow:
+        """Sum the mature loans of a model that were approved by lot, weighed by its chance."""
         ...
 
     def by_score(self, book: Book, model_id: str, due_before: int) -> Sequence[ScoreCount]:

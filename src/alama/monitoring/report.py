@@ -21,11 +21,13 @@ from alama.core.monitoring.drift import History, card_stability
 from alama.core.monitoring.figures import (
     CardStability,
     DayVolume,
+    Explored,
     HoldOut,
     MonitoredModel,
     MonitoringReport,
     OtherModel,
     OutcomeFigures,
+    Profit,
     RunningChallenger,
     Volume,
     WindowFigure,
@@ -36,6 +38,7 @@ from alama.core.tally import Tally
 from alama.lenders.records import UnknownModel
 from alama.monitoring.challengers import Challenger, Challengers
 from alama.monitoring.drift import DriftStore, Window
+from alama.monitoring.profit import explored_of, profit_of
 from alama.monitoring.records import KnownRow, MonitoringStore, answering, whole_days, whole_from
 from alama.monitoring.repayment import Repayment, due_before, loans_of, no_repayment
 from alama.monitoring.store import SqlMonitoring
@@ -46,6 +49,7 @@ from alama.policies import policies
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from alama.core.lending.policy import Policy
     from alama.core.model import Model
     from alama.lenders.installation import Installation
     from alama.lenders.store import Registry
@@ -163,6 +167,7 @@ class Monitoring:
         choice = self._choice(book, counted, known)
         chosen = _chosen(choice) if model_id is None else self._known_here(book, model_id, choice)
         repayment = no_repayment()
+        profit = explored = None
         stability: tuple[CardStability, ...] = ()
         described = None
         if chosen is not None:
@@ -176,6 +181,7 @@ class Monitoring:
                 {month: n for (one, month), n in counted.approved.items() if one == chosen},
                 counted.whole_from,
             )
+            profit, explored = self._money(book, model, today)
         since_us = max(period.first_day, counted.whole_from) * DAY_US
         report = MonitoringReport(
             lender=book.lender,
@@ -196,6 +202,8 @@ class Monitoring:
             reviews=repayment.reviews(
                 counted.left, self._store.waiting(book), self._store.reviewed(book, since_us)
             ),
+            profit=profit,
+            explored=explored,
         )
         return replace(report, findings=findings(report))
 
@@ -267,13 +275,26 @@ class Monitoring:
 
     def _with_assumed(self, book: Book, outcomes: OutcomeFigures) -> OutcomeFigures:
         """Say beside the loss which one prices are made with."""
-        _, policy_id = self._registry.deployed(book) or (None, None)
-        try:
-            policy = policies.policy_by_id(self._registry, book, policy_id)
-        except InvalidPolicy:  # whoever scores is told so
+        policy = self._policy(book)
+        if policy is None:
             return outcomes
         loss = replace(outcomes.loss, assumed=policy.pricing.loss_given_default)
         return replace(outcomes, loss=loss)
+
+    def _policy(self, book: Book) -> Policy | None:
+        """Give the policy in force; None where it cannot be read, which whoever scores is told."""
+        _, policy_id = self._registry.deployed(book) or (None, None)
+        try:
+            return policies.policy_by_id(self._registry, book, policy_id)
+        except InvalidPolicy:
+            return None
+
+    def _money(self, book: Book, model: Model, today: int) -> tuple[Profit | None, Explored | None]:
+        """Give what mature loans of a model brought, and how those went that a lot gave."""
+        mature, policy = due_before(model, today), self._policy(book)
+        rows = self._store.amounts(book, model.id, mature) if policy else ()
+        profit = profit_of(rows, policy) if policy else None
+        return profit, explored_of(self._store.by_lot(book, model.id, mature))
 
     def _read_model(self, model_id: str) -> Model:
         builtin = self._builtin()

@@ -9,11 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import and_, case, false, func, or_, select
 
+from alama.core.lending.policy import Decision
 from alama.monitoring import schema
 from alama.monitoring.records import (
+    AmountRow,
     DayScore,
     DayTally,
     KnownRow,
+    LotRow,
     OverrideRow,
     RateRow,
     ReviewRow,
@@ -43,6 +46,7 @@ _COUNTS: Any = scoring_schema.daily_counts.c
 _DEFAULTS: Any = func.count(_LOAN.defaulted_on)
 _SCORE_DAY: Any = _LOAN.score_us // DAY_US
 _PREDICTED: Any = func.coalesce(func.sum(_LOAN.default_probability), 0.0)
+_BOTH: Any = and_(_LOAN.disbursed_amount > 0.0, _LOAN.repaid_amount.is_not(None))
 _VALUED: Any = and_(
     _LOAN.defaulted_on.is_not(None),
     _LOAN.disbursed_amount.is_not(None),
@@ -78,6 +82,48 @@ class SqlMonitoring:
         )
         with self._database.reading() as connection:
             return [RateRow(*row) for row in connection.execute(query)]
+
+    def amounts(self, book: Book, model_id: str, due_before: int) -> Sequence[AmountRow]:
+        groups = (_LOAN.score_month, _LOAN.due_day - _SCORE_DAY)
+        given, back = _LOAN.disbursed_amount, _LOAN.repaid_amount
+        sums = (given, back, given * given, back * back, given * back)
+        unpriced = and_(_BOTH, _LOAN.defaulted_on.is_(None), back <= given)
+        query = (
+            select(
+                *groups,
+                func.count(case((_BOTH, None), else_=1)),
+                func.count(case((_BOTH, 1))),
+                func.count(case((unpriced, 1))),
+                *(func.coalesce(func.sum(case((_BOTH, one))), 0.0) for one in sums),
+            )
+            .where(in_book(schema.outcomes, book), _mature(model_id, due_before))
+            .group_by(*groups)
+            .order_by(*groups)
+        )
+        with self._database.reading() as connection:
+            return [AmountRow(*row) for row in connection.execute(query)]
+
+    def by_lot(self, book: Book, model_id: str, due_before: int) -> LotRow:
+        weight = 1.0 / _LOAN.propensity
+        bad = _LOAN.defaulted_on.is_not(None)
+        sums = (
+            weight,
+            weight * weight,
+            case((bad, weight)),
+            case((bad, weight * weight)),
+            weight * _LOAN.default_probability,
+        )
+        query = select(
+            func.count(), _DEFAULTS, *(func.coalesce(func.sum(one), 0.0) for one in sums)
+        ).where(
+            in_book(schema.outcomes, book),
+            _mature(model_id, due_before),
+            _LOAN.propensity > 0.0,
+            # A person who lends where the lot did not fall has chosen.
+            _LOAN.decision == Decision.APPROVED.value,
+        )
+        with self._database.reading() as connection:
+            return LotRow(*connection.execute(query).one())
 
     def by_score(self, book: Book, model_id: str, due_before: int) -> Sequence[ScoreCount]:
         query = (

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 
 from alama.core.intake import Intake
+from alama.core.lending.offer import lay_out
 from alama.core.lending.policy import Decision
 from alama.core.product import PRODUCT
 from alama.lenders import installation
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from alama.core.assess import Assessment
+    from alama.core.lending.offer import Offer
     from alama.core.monitoring.news import News
     from alama.lenders.installation import Installation
     from alama.scoring.records import Earlier, Entry
@@ -95,6 +97,7 @@ class _Scored(NamedTuple):
     risk: float
     decision: Decision
     limit: float
+    total: float
     term_days: int
     is_lucky: bool
 
@@ -177,6 +180,7 @@ def _scored(
                     risk,
                     given.decision,
                     float(given.offer.limit),
+                    _total(active, given.offer),
                     given.offer.term_days,
                     is_lucky,
                 )
@@ -203,7 +207,13 @@ def _lent(loans: Sequence[_Scored]) -> Lent:
         days,
         days + terms,
         np.array([one.limit for one in loans], dtype=np.float64),
+        np.array([one.total for one in loans], dtype=np.float64),
     )
+
+
+def _total(active: ActiveModel, offer: Offer) -> float:
+    """Give what is due of an offer in all; nothing where nothing is offered."""
+    return lay_out(active.policy, offer).total if offer.limit else 0.0
 
 
 def _review(opened: Installation, book: Book, scored: Sequence[_Scored], reviews_max: int) -> int:

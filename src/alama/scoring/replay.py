@@ -27,6 +27,7 @@ from alama.scoring.records import (
     StoredScore,
     UnknownScore,
     unpack,
+    weight_of,
 )
 from alama.vault import envelope
 from alama.vault.vault import Locked, Vault
@@ -241,5 +242,5 @@ def _known(row: ScoreRow, became: Became) -> Known:
     returned = None
     if became.disbursed_amount and became.repaid_amount is not None:
         returned = became.repaid_amount / became.disbursed_amount
-    propensity = getattr(row, "propensity", None)
-    return Known(became.defaulted_on is not None, returned, propensity or 1.0)
+    propensity = 1.0 / weight_of(row.decision, row.propensity)
+    return Known(became.defaulted_on is not None, returned, propensity)

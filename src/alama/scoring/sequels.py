@@ -29,6 +29,7 @@ class Said(NamedTuple):
     tier: str
     default_probability: float
     decision: str
+    propensity: float | None = None
 
 
 class Outcome(NamedTuple):

@@ -163,7 +163,9 @@ def refitted(
     what the refit adds to it.
     """
     loans = _loans(history)
-    places = loans.canonical_order()[shuffle(len(loans), order.seed)]
+    places = loans.canonical_order()
+    places = np.repeat(places, history.money.take(places).times(order.seed))
+    places = places[shuffle(len(places), order.seed)]
     assert loans.dates is not None
     ended = loans.dates.max().astype("datetime64[D]") + 1
     applications = _applications(history, ended)
@@ -173,7 +175,8 @@ def refitted(
     trained = _trained(every, order, learning, refit_of=judged.model.id)
     again = judge(trained, order.seed, Part(part.at, _TRAINING_SHARE, 1.0 - _TRAINING_SHARE).at)
     holdout, models = parts.holdout, (again.model, judged.model)
-    folds = trained.folds[np.argsort(places)[parts.judging]]
+    # All that one loan teaches is of one person, and so of one fold.
+    folds = trained.folds[np.unique(places, return_index=True)[1][parts.judging]]
     # Like against like: tables that were made without a fold carry less than a whole model.
     unseen, before = (
         points_as_served(
@@ -222,6 +225,10 @@ def split_history(history: History, seed: int) -> Parts:
     learning, judging, returned = (
         order[rows[order]] for rows in (found.learning, found.judging, found.returned)
     )
+    taught = history.money.take(learning)
+    learning_loans, learning_defaults = len(learning), int(loans.labels[learning].sum())
+    # A loan that was given by chance teaches as often as it stands for.
+    learning = np.repeat(learning, taught.times(seed))
     learning = learning[shuffle(len(learning), seed)]
     split = Split(
         loans.take(learning),
@@ -238,13 +245,14 @@ def split_history(history: History, seed: int) -> Parts:
         came_back,
         SplitFacts(
             out_of_time_from=first_day,
-            learning_loans=len(learning),
-            learning_defaults=split.learning.defaults,
+            learning_loans=learning_loans,
+            learning_defaults=learning_defaults,
             out_of_time_loans=len(judging),
             out_of_time_defaults=int(np.count_nonzero(loans.labels[judging])),
             out_of_time_borrowers=len(np.unique(history.borrowers[judging])),
             returned=Returned(len(came_back), came_back.defaults),
-            terms=term_bands(terms[learning], terms[judging]),
+            terms=term_bands(terms[np.unique(learning)], terms[judging]),
+            explored=int(np.count_nonzero(taught.propensity < 1.0)),
         ),
         history.report.tells_restructuring,
     )

@@ -14,7 +14,7 @@ import math
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from alama.core.monitoring.rates import LEVEL, Interval, deviations
+from alama.core.monitoring.rates import LEVEL, Interval, Weighed, deviations
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -95,7 +95,7 @@ class Earned:
     """
 
     __slots__ = (
-        "_rate_of_defaults",
+        "_default_squares",
         "_real_squares",
         "_squares",
         "_weight_squares",
@@ -152,7 +152,7 @@ class Earned:
     _squares: float
     _real_squares: float
     _weight_squares: float
-    _rate_of_defaults: float
+    _default_squares: float
 
     def add(self, worth: Worth | None, known: Known | None) -> None:
         """Count one application; `worth` is None where nothing is lent."""
@@ -192,7 +192,7 @@ class Earned:
         if known.is_default:
             self.defaults += 1
             self.real_defaults += weight
-            self._rate_of_defaults += weight * weight
+            self._default_squares += weight * weight
             if known.returned is not None:
                 self.valued += 1
                 self.real_due += weight * worth.total
@@ -235,16 +235,12 @@ class Earned:
     @property
     def bad_rate_interval(self) -> Interval | None:
         """Give Wilson's interval, of as many loans as the weighed ones are worth."""
-        rate = self.bad_rate
-        if rate is None:
+        if not self.weight:
             return None
-        # Of the ratio of two weighed sums, by how far each loan is from it.
-        spread = self._rate_of_defaults * (1.0 - 2.0 * rate) + rate * rate * self._weight_squares
-        if spread > 0.0 and 0.0 < rate < 1.0:
-            worth = rate * (1.0 - rate) * self.weight * self.weight / spread
-        else:
-            worth = self.weight * self.weight / self._weight_squares
-        return _wilson(rate, worth)
+        weighed = Weighed(
+            self.weight, self._weight_squares, self.real_defaults, self._default_squares
+        )
+        return weighed.interval
 
     @property
     def loss_given_default(self) -> float | None:
@@ -268,14 +264,6 @@ def lost_of(worth: Worth, known: Known) -> float:
     if known.returned is None:
         return worth.at_stake
     return max(worth.total - known.returned * worth.amount, 0.0)
-
-
-def _wilson(rate: float, count: float) -> Interval:
-    shrink = 1.0 + _Z * _Z / count
-    centre = (rate + _Z * _Z / (2.0 * count)) / shrink
-    spread = rate * (1.0 - rate) / count + _Z * _Z / (4.0 * count * count)
-    reach = _Z / shrink * math.sqrt(spread)
-    return Interval(max(0.0, min(rate, centre - reach)), min(1.0, max(rate, centre + reach)))
 
 
 # -------------------------------------------------------------------------------------- comparing

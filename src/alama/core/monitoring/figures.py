@@ -365,6 +365,59 @@ class RunningChallenger(Figure, frozen=True):
     answers: Annotated[bool, Meta(description="Whether it answers here itself by now: end it.")]
 
 
+class MonthProfit(Figure, frozen=True):
+    """What mature loans of one month brought, of which both amounts are known."""
+
+    month: Month
+    loans: Annotated[Count, Meta(description="How many these are.")]
+    disbursed: Annotated[float, Meta(ge=0, description="What they were paid out.")]
+    repaid: Annotated[float, Meta(ge=0, description="All that came back.")]
+    funding: Annotated[float, Meta(description="What funding them cost.")]
+    cost: Annotated[float, Meta(description="What running them cost.")]
+    tax: Annotated[float, Meta(description="What the state took of fees.")]
+    profit: Annotated[float, Meta(description="Repaid less all of the others.")]
+    low: Annotated[float | None, Meta(description="Its lower end; null for fewer than 30.")]
+    high: Annotated[float | None, Meta(description="Its upper end.")]
+
+
+class Profit(Figure, frozen=True):
+    """What mature loans of the model brought: in money, not in rates.
+
+    Funding, cost and tax are by the policy in force now.
+    """
+
+    loans: Annotated[Count, Meta(description="Mature loans of which both amounts are known.")]
+    unvalued: Annotated[Count, Meta(description="Mature loans of which one is not: left out.")]
+    without_price: Annotated[
+        Count,
+        Meta(
+            description="Loans that were repaid, with no more than was paid out: where these are "
+            "many, `repaid_amount` may have been sent without the charges."
+        ),
+    ]
+    profit: Annotated[float, Meta(description="Of all of them.")]
+    low: Annotated[float | None, Meta(description="Its lower end; null for fewer than 30.")]
+    high: Annotated[float | None, Meta(description="Its upper end.")]
+    months: Annotated[
+        tuple[MonthProfit, ...], Meta(description="By month of the score, oldest first.")
+    ]
+
+
+class Explored(Figure, frozen=True):
+    """Mature loans that were approved by lot, weighed by one over their chance.
+
+    They say how those would repay whom the policy declines.
+    """
+
+    count: Annotated[Count, Meta(description="How many these are.")]
+    defaults: Annotated[Count, Meta(description="Those of them that were ever a default.")]
+    stand_for: Annotated[float, Meta(ge=0, description="How many applications they stand for.")]
+    realised: Annotated[Share | None, Meta(description="The weighed default rate; null: none.")]
+    low: Annotated[Share, Meta(description="The lower end of its interval.")]
+    high: Annotated[Share, Meta(description="The upper end of its interval.")]
+    predicted: Annotated[Share | None, Meta(description="What was predicted, weighed as well.")]
+
+
 class MonitoringReport(Figure, frozen=True):
     """How a book goes, and how its model does."""
 
@@ -397,3 +450,9 @@ class MonitoringReport(Figure, frozen=True):
     ranking: Annotated[Ranking, Meta(description="Whether the score still ranks.")]
     outcomes: Annotated[OutcomeFigures, Meta(description="What is known of loans.")]
     reviews: Annotated[ReviewFigures, Meta(description="What officers decided.")]
+    profit: Annotated[
+        Profit | None, Meta(description="What loans brought; null where nothing is known of it.")
+    ] = None
+    explored: Annotated[
+        Explored | None, Meta(description="Loans by lot; null where none of them is mature.")
+    ] = None

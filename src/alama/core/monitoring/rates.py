@@ -42,13 +42,46 @@ def wilson(defaults: int, count: int, level: float = LEVEL) -> Interval:
     assert 0 <= defaults <= count
     if count == 0:
         return Interval(0.0, 1.0)
+    return wilson_of(defaults / count, count, level)
+
+
+def wilson_of(rate: float, count: float, level: float) -> Interval:
+    """Give the same where loans are weighed: `count` is how many they are worth."""
     z = deviations(level)
-    rate = defaults / count
     shrink = 1.0 + z * z / count
     centre = (rate + z * z / (2.0 * count)) / shrink
     reach = z / shrink * math.sqrt(rate * (1.0 - rate) / count + z * z / (4.0 * count * count))
     # The bounds with the rate itself: at 0 and at 1 it is one of them but for the last bit.
     return Interval(max(0.0, min(rate, centre - reach)), min(1.0, max(rate, centre + reach)))
+
+
+class Weighed(NamedTuple):
+    """Sums over loans of which each stands for others: of weights, and of their squares.
+
+    `defaults` and `defaults_squared` are those of the loans that defaulted.
+    """
+
+    weight: float
+    squared: float
+    defaults: float
+    defaults_squared: float
+
+    @property
+    def rate(self) -> float:
+        """Give the share of the weight that defaulted."""
+        return self.defaults / self.weight
+
+    @property
+    def interval(self) -> Interval:
+        """Give Wilson's interval, of as many loans as the weighed ones are worth."""
+        rate = self.rate
+        # Of the ratio of two sums, by how far each loan is from it.
+        spread = self.defaults_squared * (1.0 - 2.0 * rate) + rate * rate * self.squared
+        if spread > 0.0 and 0.0 < rate < 1.0:
+            worth = rate * (1.0 - rate) * self.weight * self.weight / spread
+        else:
+            worth = self.weight * self.weight / self.squared
+        return wilson_of(min(rate, 1.0), worth, LEVEL)
 
 
 def deviations(level: float) -> float:

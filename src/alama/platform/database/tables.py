@@ -27,7 +27,7 @@ from sqlalchemy import (
     and_,
 )
 
-HEAD: Final = "0012"
+HEAD: Final = "0013"
 """The migration that this code was written for."""
 
 OLDEST: Final = "0008"
@@ -192,6 +192,8 @@ outcomes = Table(
     Column("tier", String(8), nullable=False),
     Column("default_probability", Float(53), nullable=False),
     Column("decision", String(20), nullable=False),
+    # The chance with which it was approved, where a lot was drawn.
+    Column("propensity", Float(53)),
     PrimaryKeyConstraint("lender", "mode", "request_id"),
     comment="what became of loans, one row for each; months are written as 202611",
 )

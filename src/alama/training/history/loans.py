@@ -37,6 +37,7 @@ from alama.training.history.report import (
 from alama.training.history.roles import REGION, Roles, Wishes, assign
 from alama.training.history.rows import Book, Rows, read_days, read_numbers, read_rows
 from alama.training.history.split import JUDGING_DEFAULTS_MIN, out_of_time
+from alama.training.money import LoanMoney
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -92,10 +93,10 @@ class Options:
 class History:
     """What was read. `loans` holds inputs only; `applications` every field of the file.
 
-    Beside the loans: equal `borrowers` are one person, and `places` says where a loan stands among
-    the applications. Beside the applications: `groups` are words for fairness (always with the
-    region where the file gives it), whether each was `booked`, when it was made, and for how
-    many days a loan was given (NaN where nothing says it).
+    Beside the loans: equal `borrowers` are one person, `places` says where a loan stands among the
+    applications, and `money` what it was. Beside the applications: `groups` are words for fairness
+    (always with the region where the file gives it), whether each was `booked`, when it was made,
+    and for how many days a loan was given (NaN where nothing says it).
     """
 
     loans: Dataset
@@ -106,6 +107,7 @@ class History:
     applied_on: NDArray[np.datetime64]
     term_days: NDArray[np.float64]
     places: NDArray[np.intp]
+    money: LoanMoney
     report: HistoryReport
 
 
@@ -415,6 +417,7 @@ def _history(roles: Roles, doubted: _Doubted, terms: Terms, options: Options) ->
         applied_on=book.applied_on,
         term_days=book.term_days,
         places=places,
+        money=LoanMoney(book.amount, book.repaid, book.propensity, book.present_score).take(places),
         report=report_of(findings, terms.currency, terms.days_past_due, options.today),
     )
 

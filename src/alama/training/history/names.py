@@ -15,6 +15,9 @@ from alama.training.history.roles import (
     DUE_ON,
     LARGEST_DAYS_PAST_DUE,
     OBSERVED_ON,
+    PRESENT_SCORE,
+    PROPENSITY,
+    REPAID_AMOUNT,
     RESTRUCTURED,
     TERM_DAYS,
 )
@@ -46,6 +49,9 @@ _ALSO: Final[dict[str, str]] = {
     AMOUNT: "loan amount; principal; principal amount; amount disbursed; disbursed amount; "
     "amount lent; montant du pret; montant; montant decaisse; montant accorde; kiasi cha mkopo; "
     "kiasi; kiasi kilichotolewa",
+    REPAID_AMOUNT: "amount repaid; total repaid; amount recovered; montant rembourse; "
+    "kiasi kilicholipwa",
+    PRESENT_SCORE: "current score; existing score; our score; score actuel; alama ya sasa",
     TERM_DAYS: "loan term days; tenor days; duration days; duree jours; duree en jours; "
     "muda siku; muda wa mkopo siku",
     "mm_months": "months of mobile money; mobile money age months; mois de mobile money; "
@@ -105,7 +111,15 @@ about."""
 
 _HOLDS: Final = {Kind.NUMBER: Holds.NUMBER, Kind.INTEGER: Holds.NUMBER, Kind.WORD: Holds.WORD}
 _MONEY: Final = frozenset(
-    (AMOUNT, "avg_inflow", "avg_outflow", "avg_balance", "airtime_avg", "requested_amount")
+    (
+        AMOUNT,
+        REPAID_AMOUNT,
+        "avg_inflow",
+        "avg_outflow",
+        "avg_balance",
+        "airtime_avg",
+        "requested_amount",
+    )
 )
 
 
@@ -147,6 +161,9 @@ TARGETS: Final = (
     _of_loan(AMOUNT, Holds.NUMBER, required=False),
     _of_loan(TERM_DAYS, Holds.NUMBER, required=False),
     _of_loan(RESTRUCTURED, Holds.ANSWER, required=False),
+    _of_loan(REPAID_AMOUNT, Holds.NUMBER, required=False),
+    _of_loan(PRESENT_SCORE, Holds.NUMBER, required=False),
+    _of_loan(PROPENSITY, Holds.NUMBER, required=False),
     *(_of_request(field) for field in PRODUCT.fields if field.use is Use.MODEL),
 )
 """The columns of a loan history, by the names that reports and models use."""

@@ -28,6 +28,9 @@ LARGEST_DAYS_PAST_DUE: Final = "largest_days_past_due"
 RESTRUCTURED: Final = "restructured"
 AMOUNT: Final = "amount"
 TERM_DAYS: Final = "term_days"
+REPAID_AMOUNT: Final = "repaid_amount"
+PROPENSITY: Final = "propensity"
+PRESENT_SCORE: Final = "present_score"
 
 REQUIRED: Final = (
     BORROWER_ID,
@@ -37,16 +40,25 @@ REQUIRED: Final = (
     OBSERVED_ON,
     LARGEST_DAYS_PAST_DUE,
 )
-OPTIONAL: Final = (AMOUNT, TERM_DAYS, RESTRUCTURED)
+OPTIONAL: Final = (
+    *(AMOUNT, TERM_DAYS, RESTRUCTURED),
+    *(REPAID_AMOUNT, PROPENSITY, PRESENT_SCORE),
+)
 
 NUMBERS: Final[Mapping[str, Field]] = {
     LARGEST_DAYS_PAST_DUE: Field(name=LARGEST_DAYS_PAST_DUE, kind=Kind.INTEGER, minimum=0),
     AMOUNT: Field(name=AMOUNT, kind=Kind.NUMBER, above=0, maximum=1e12),
     TERM_DAYS: Field(name=TERM_DAYS, kind=Kind.INTEGER, minimum=1, maximum=3650),
+    REPAID_AMOUNT: Field(name=REPAID_AMOUNT, kind=Kind.NUMBER, minimum=0, maximum=1e12),
+    # Who stands for more than a thousand others would decide alone what is said of them.
+    PROPENSITY: Field(name=PROPENSITY, kind=Kind.NUMBER, minimum=0.001, maximum=1),
+    PRESENT_SCORE: Field(name=PRESENT_SCORE, kind=Kind.NUMBER),
 }
 """What the numbers about a loan may be.
 
-Where they are absent the amount is that of the request, and the term the days until it was due.
+Where they are absent the amount is that of the request, and the term the days until it was due. All
+that came back, the chance with which a loan was given, and what the lender's own score said of it
+are looked at for what the scores are worth, and never are inputs.
 """
 
 REGION: Final = "region"

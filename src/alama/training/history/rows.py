@@ -30,6 +30,9 @@ from alama.training.history.roles import (
     LARGEST_DAYS_PAST_DUE,
     NUMBERS,
     OBSERVED_ON,
+    PRESENT_SCORE,
+    PROPENSITY,
+    REPAID_AMOUNT,
     RESTRUCTURED,
     TERM_DAYS,
     Roles,
@@ -87,6 +90,9 @@ class Book:
     restructured: Mask
     amount: Floats
     term_days: Floats
+    repaid: Floats
+    propensity: Floats
+    present_score: Floats
 
     @property
     def booked(self) -> Mask:
@@ -294,6 +300,9 @@ def _read_book(told: _Told, roles: Roles, numbers: Mapping[str, Floats]) -> Book
         restructured=restructured,
         amount=np.where(np.isnan(lent), asked, lent),
         term_days=np.where(np.isnan(term), (due - disbursed) / np.timedelta64(1, "D"), term),
+        repaid=numbers.get(REPAID_AMOUNT, nothing),
+        propensity=numbers.get(PROPENSITY, nothing),
+        present_score=numbers.get(PRESENT_SCORE, nothing),
     )
 
 

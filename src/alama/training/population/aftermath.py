@@ -51,13 +51,14 @@ class Applicants:
 
 @dataclass(frozen=True, slots=True)
 class Lent:
-    """Loans that were made: what each is known by, its true risk, its due day and its amount."""
+    """Loans that were made: their ids, true risk and days, what is lent and what is due in all."""
 
     request_ids: Sequence[str]
     risk: Floats
     scored_day: NDArray[np.int64]
     due_day: NDArray[np.int64]
     amount: Floats
+    total: Floats
 
 
 def applicants(
@@ -99,12 +100,13 @@ def news_of(
     """
     chance, kinds, lengths = source.random((3, len(lent.request_ids)))
     told: list[News] = []
-    for request_id, defaults, scored, due, amount, kind, length in zip(
+    for request_id, defaults, scored, due, amount, total, kind, length in zip(
         lent.request_ids,
         (chance < lent.risk).tolist(),
         lent.scored_day.tolist(),
         lent.due_day.tolist(),
         lent.amount.tolist(),
+        lent.total.tolist(),
         kinds.tolist(),
         lengths.tolist(),
         strict=True,
@@ -114,7 +116,7 @@ def news_of(
         else:
             # Nobody repays before the day after the loan.
             on = max(due + _days_late(kind, length, days_past_due), scored + 1)
-            told.append(News(request_id, State.REPAID, on, amount, amount))
+            told.append(News(request_id, State.REPAID, on, amount, total))
     told.sort(key=lambda one: one.happened_on)
     return [one for one in told if one.happened_on <= today]
 

@@ -239,7 +239,11 @@ def reliability(
 
 def wilson(events: int, trials: int) -> Interval:
     """Give Wilson's 95 % interval for a rate; sound for few trials and for rates of 0 and 1."""
-    rate = events / trials
+    return wilson_of(events / trials, trials)
+
+
+def wilson_of(rate: float, trials: float) -> Interval:
+    """Give the same where trials are weighed: as many as they are worth."""
     shrink = 1.0 + _Z_95**2 / trials
     centre = (rate + _Z_95**2 / (2.0 * trials)) / shrink
     spread = _Z_95 * math.sqrt(rate * (1.0 - rate) / trials + (_Z_95 / (2.0 * trials)) ** 2)

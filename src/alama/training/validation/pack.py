@@ -14,6 +14,7 @@ from alama.training.history.report import HistoryReport
 from alama.training.recipe import CardNotes
 from alama.training.validation.fairness import Attribute
 from alama.training.validation.gates import GateResult, Gates
+from alama.training.validation.money import Money
 from alama.training.validation.refit import Refit
 from alama.training.validation.rivals import Comparison
 from alama.training.validation.support import Selection, Support
@@ -38,7 +39,8 @@ class SplitFacts(msgspec.Struct, frozen=True):
     """How the loans were split: by day of application, then by borrower.
 
     The model learned from every earlier loan. Those of the out-of-time part judge it, but for
-    `returned`: loans of borrowers from whom it had learned.
+    `returned`: loans of borrowers from whom it had learned. `explored` of the earlier loans were
+    given by chance, and taught as often as they stand for.
     """
 
     out_of_time_from: str
@@ -49,6 +51,7 @@ class SplitFacts(msgspec.Struct, frozen=True):
     out_of_time_borrowers: int
     returned: Returned
     terms: tuple[TermBand, ...]
+    explored: int = 0
 
 
 class PolicyFacts(msgspec.Struct, frozen=True):
@@ -106,6 +109,7 @@ class Pack(msgspec.Struct, frozen=True):
     support: Support | None = None
     questions: tuple[str, ...] = ()
     refit: Refit | None = None
+    money: Money | None = None
 
     @property
     def passed(self) -> bool:

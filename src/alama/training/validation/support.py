@@ -75,7 +75,7 @@ class Decided:
 def decide_rows(policy: ReadyPolicy, columns: Mapping[str, Column], rows: int) -> Decided:
     """Decide on every row. A field that the policy forbids is not looked at: nobody may send it."""
     found = np.zeros((5, rows), dtype=np.bool_)
-    for row, values in enumerate(_rows_of_values(policy, columns, rows)):
+    for row, values in enumerate(rows_of_values(policy, columns, rows)):
         scorecard = policy.model.scorecard_for(Application(values))
         asked = policy.as_asked(values)
         scored = scorecard.score(asked)
@@ -90,9 +90,10 @@ def decide_rows(policy: ReadyPolicy, columns: Mapping[str, Column], rows: int) -
     return Decided(*found)
 
 
-def _rows_of_values(
+def rows_of_values(
     policy: ReadyPolicy, columns: Mapping[str, Column], rows: int
 ) -> Iterator[tuple[Value, ...]]:
+    """Give the values of each row, without those of fields that the policy forbids."""
     forbidden = {name for _, name in policy.forbidden}
     lists: list[Iterable[Value]] = []
     for field in policy.model.catalogue.fields:

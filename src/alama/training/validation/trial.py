@@ -21,6 +21,7 @@ from alama.training.history.roles import REGION
 from alama.training.validation.fairness import Approvals, Attribute, Repayments, attribute
 from alama.training.validation.figures import Measure, served_points
 from alama.training.validation.gates import Gates, Measured, judge_gates
+from alama.training.validation.money import Judges, Money, money_of
 from alama.training.validation.pack import SCHEMA, Pack, PolicyFacts, RegionEffect, SplitFacts
 from alama.training.validation.rivals import Comparison, Entrant, compare
 from alama.training.validation.stability import lately, score_psi
@@ -142,6 +143,7 @@ def try_candidate(
         current=_against_current(tried, current, policy, trial),
         region=_region_effect(tried, without_region, policy, trial),
         support=support_of(model, _applied(tried, trial)),
+        money=_money(tried, trial),
     )
     return msgspec.structs.replace(pack, questions=open_questions(pack))
 
@@ -182,6 +184,23 @@ def _applied(tried: Tried, trial: Trial) -> Applied:
         judging=trial.places,
         labels=history.loans.labels[trial.judging],
         currency=tried.policy.currency,
+    )
+
+
+def _money(tried: Tried, trial: Trial) -> Money:
+    judges = Judges(
+        trial.history.loans.labels[trial.judging],
+        tried.points[trial.places],
+        trial.history.money.take(trial.judging),
+        trial.holdout.people,
+    )
+    return money_of(
+        judges,
+        tried.policy,
+        trial.history.applications,
+        trial.late,
+        seed=trial.seed,
+        draws=DRAWS,
     )
 
 

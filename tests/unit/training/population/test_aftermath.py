@@ -26,6 +26,7 @@ def loans(count: int, risk: float = 0.2, term_days: int = 30) -> Lent:
         np.full(count, DAY),
         np.full(count, DAY + term_days),
         np.full(count, 1_000.0),
+        np.full(count, 1_200.0),
     )
 
 

@@ -25,6 +25,7 @@ LINES = (
     "assumptions",
     "performance",
     "calibration",
+    "worth",
     "stability",
     "fairness",
     "limits",
