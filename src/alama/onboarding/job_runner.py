@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 from alama.onboarding.jobs import JOB_S_MAX, JobLost, Jobs, JobTooLong, Turn, take
 from alama.onboarding.records import LEASE_US, Job
 from alama.platform.errors import MasterKeyMissing, StoreUnavailable
+from alama.platform.process_limits import blame_first, leave_no_picture, lower
 from alama.platform.telemetry.log import Log, gather_libraries, log_on_stderr
 
 if TYPE_CHECKING:
@@ -197,10 +198,6 @@ _GROUPS: Final = Path("/sys/fs/cgroup")
 
 _OWN_GROUP: Final = Path("/proc/self/cgroup")
 
-_BLAME: Final = Path("/proc/self/oom_score_adj")
-
-_MUCH: Final = 500
-
 _POOL: Final = "ARROW_DEFAULT_MEMORY_POOL"
 
 _THREADS: Final = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS")
@@ -215,20 +212,9 @@ def bound_process(memory_bytes: int, cores: int) -> None:
     os.environ.setdefault(_POOL, "system")
     for name in _THREADS:
         os.environ.setdefault(name, str(cores))
-    blame_first(_BLAME)
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    _, most = resource.getrlimit(resource.RLIMIT_DATA)
-    if most != resource.RLIM_INFINITY:
-        memory_bytes = min(memory_bytes, most)
-    with suppress(ValueError, OSError):  # where the system knows no such limit, it has none
-        resource.setrlimit(resource.RLIMIT_DATA, (memory_bytes, most))
-
-
-def blame_first(score: Path) -> None:
-    """Have this process ended before scoring is, where memory ends all the same. Linux alone."""
-    with suppress(OSError, ValueError):
-        if int(score.read_text("ascii")) < _MUCH:  # an operator may have said more
-            score.write_text(str(_MUCH), "ascii")
+    blame_first()
+    leave_no_picture()
+    lower(resource.RLIMIT_DATA, memory_bytes)
 
 
 def memory_for_a_job() -> int:

@@ -18,12 +18,19 @@ from alama.core.errors import AlamaError
 from alama.platform.errors import Busy
 from alama.statements import problems
 from alama.statements.deriving import Asked, Found, found_in
+from alama.statements.pdf.reader import (
+    PasswordNeeded,
+    PdfTooCostly,
+    ReaderMissing,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from alama.platform.book import Book
 
+PROCESSES: Final = 2
+"""One file may take half a minute, and nobody else shall wait for it."""
 NICENESS: Final = 10
 """Scores come first."""
 WAITING_MAX: Final = 16
@@ -31,7 +38,14 @@ WAITING_EACH_MAX: Final = 8
 TIMEOUT_S: Final = 60.0
 
 _KNOWN: Final = {
-    kind.__name__: kind for kind in (problems.StatementUnreadable, problems.MappingNeeded)
+    kind.__name__: kind
+    for kind in (
+        problems.StatementUnreadable,
+        problems.MappingNeeded,
+        PasswordNeeded,
+        PdfTooCostly,
+        ReaderMissing,
+    )
 }
 
 
@@ -68,7 +82,7 @@ def _end_with(parent: multiprocessing.process.BaseProcess) -> None:
 
 
 class Desk:
-    """One process that reads one statement after the other. One instance lives in an event loop."""
+    """Processes that read one statement after the other. One instance lives in an event loop."""
 
     def __init__(self) -> None:
         self._pool: ProcessPoolExecutor | None = None
@@ -86,7 +100,7 @@ class Desk:
     async def _done(self, packed: bytes) -> bytes:
         if self._pool is None:  # most services read none: the first one waits for the start
             context = multiprocessing.get_context("spawn")
-            self._pool = ProcessPoolExecutor(1, context, _begin)
+            self._pool = ProcessPoolExecutor(PROCESSES, context, _begin)
         pool = self._pool
         try:
             waiting = asyncio.get_running_loop().run_in_executor(pool, work, packed)

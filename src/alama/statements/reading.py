@@ -19,6 +19,7 @@ from alama.statements.ledger import (
     Unknown,
     Verdict,
 )
+from alama.statements.pdf.statement import read_pdf
 from alama.statements.problems import StatementUnreadable
 from alama.statements.rows import UNKNOWN_MAX, link_reversals
 from alama.statements.transactions import read_json
@@ -42,8 +43,8 @@ def read_statement(
 ) -> Statement:
     """Read a file by what it is, or raise an error that says what to do.
 
-    `columns` says what the columns of a table are that no wallet has written; `password` opens a
-    PDF.
+    `columns` says what the columns of a table are that no wallet has written. `password` opens a
+    PDF, for which a process is started and waited for.
     """
     if len(content) > BYTES_MAX:
         raise StatementUnreadable(
@@ -55,7 +56,7 @@ def read_statement(
         raise StatementUnreadable("the file is empty")
     try:
         if bare.startswith(b"%PDF"):
-            raise StatementUnreadable("PDFs cannot be read here", hint="send the statement as CSV")
+            return read_pdf(content, names, password)
         if bare.startswith(b"<"):
             return read_camt(content, names, place.zone)
         if bare.startswith((b"{", b"[")):

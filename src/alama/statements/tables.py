@@ -304,7 +304,15 @@ def _day_order(cells: Iterable[str]) -> DayOrder | None:
 
 
 _LABELS: Final[Mapping[str, tuple[str, ...]]] = {
-    "holder": ("customer name", "account name", "name", "nom du client", "nom", "titulaire"),
+    "holder": (
+        "customer name",
+        "account holder",
+        "account name",
+        "name",
+        "nom du client",
+        "nom",
+        "titulaire",
+    ),
     "period": ("statement period", "period", "période", "periode"),
     "made_on": (
         "request date",

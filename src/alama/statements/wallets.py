@@ -142,7 +142,7 @@ def mtn(
             bad.append(Unread(number, reason(error)))
     told = oldest_first(told, lambda one: one.at)
     rows: list[Row] = []
-    before: int | None = None
+    before = None if declared is None else declared.opening
     for one in told:
         rows += one.legs(before)
         before = one.balance if one.status is Status.COMPLETED else before

@@ -11,10 +11,10 @@ import pytest
 
 from alama.onboarding.job_runner import (
     MEMORY_BYTES_MIN,
-    blame_first,
     memory_for_a_job,
     memory_there,
 )
+from alama.platform.process_limits import blame_first
 
 HUNGRY = """
 import os, resource

@@ -187,6 +187,14 @@ PROBLEMS: Final[Mapping[str, Meaning]] = {
         "another currency, or larger than one may be.",
         "Read `detail`, and send the file as its source gave it.",
     ),
+    "statement_password": Meaning(
+        "A PDF is protected, and no password or a wrong one came with it.",
+        "Send it as `password`, as the applicant got it with the statement.",
+    ),
+    "statement_too_costly": Meaning(
+        "A PDF takes more memory or time than one file may.",
+        "Ask for the statement of a shorter period, and send the file as it came.",
+    ),
     "mapping_needed": Meaning(
         "The columns of a table are not those of a wallet that is known, or its dates can be read "
         "in two ways.",
