@@ -29,7 +29,7 @@ from alama.scoring import evidence
 from alama.statements.deriving import Asked, Found
 from alama.statements.formulas import VERSION
 from alama.statements.multipart import Part, parts
-from alama.statements.pdf.reader import PasswordNeeded, PdfTooCostly, ReaderMissing
+from alama.statements.pdf.reader import PasswordNeeded, PdfTooCostly
 from alama.statements.places import Place, UnknownPlace, by_offset, place_of
 from alama.statements.problems import MappingNeeded, StatementUnreadable
 from alama.statements.published import CATALOGUED
@@ -248,11 +248,11 @@ class FieldsEndpoint:
         description="Reads one statement of a wallet or an account, or several of the same one, "
         f"and derives the fields of an application by the published formulas `{VERSION}`; says "
         "what they stand on, and whether the statement holds together. Nothing is stored. Send a "
-        "form with the files as `file` (PDF or CSV of M-PESA and MTN, Orange Money, camt.053, GSMA JSON, any table "
-        "with a `mapping`), or transactions as a JSON object. Beside them may stand `as_of`, the "
-        "day of application (default: today), `opened_on`, `country` and `zone` (default: those of "
-        "the policy), `applicant_name`, which is compared with the holder's, and `password`. "
-        "Together at most 8 MiB.",
+        "form with the files as `file` (PDF or CSV of M-PESA and MTN, Orange Money, camt.053, GSMA "
+        "JSON, any table with a `mapping`), or transactions as a JSON object. Beside them may "
+        "stand `as_of`, the day of application (default: today), `opened_on`, `country` and "
+        "`zone` (default: those of the policy), `password`, and `applicant_name`, which is "
+        "compared with the holder's. Together at most 8 MiB.",
         scope=Scope.WRITE,
         file_types=(FORM, "application/json"),
         replies={
@@ -274,7 +274,6 @@ class FieldsEndpoint:
             MappingNeeded,
             PasswordNeeded,
             PdfTooCostly,
-            ReaderMissing,
         ),
     )
     async def derive(self, call: Call) -> Reply:

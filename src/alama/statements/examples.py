@@ -9,8 +9,11 @@ from typing import TYPE_CHECKING, Final
 
 from alama.statements.api import fields_reply
 from alama.statements.deriving import Asked, found_in
+from alama.statements.pdf.reader import PasswordNeeded, PdfTooCostly
+from alama.statements.problems import MappingNeeded, StatementUnreadable
 
 if TYPE_CHECKING:
+    from alama.core.errors import AlamaError
     from alama.platform.http.operation import Json
 
 SAMPLE: Final = b"""\
@@ -49,4 +52,23 @@ def replies() -> dict[str, Json]:
             "summary": "Two months of a wallet: what follows from them, and what they lack.",
             "value": reply,
         }
+    }
+
+
+def refusals() -> dict[str, tuple[AlamaError, ...]]:
+    """Give what is wrong with a file, at the path where it is met."""
+    return {
+        "/v1/fields": (
+            StatementUnreadable(
+                "the file is no table", hint="look for a quote that is never closed"
+            ),
+            MappingNeeded(
+                "the columns of the table are not known",
+                hint="send a mapping: which column has the date, the amount, the details",
+            ),
+            PasswordNeeded("the PDF is protected by a password", hint="send it as `password`"),
+            PdfTooCostly(
+                "the PDF has more than 500 pages", hint="ask for the statement of a shorter period"
+            ),
+        )
     }
