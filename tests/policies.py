@@ -48,6 +48,12 @@ STEADY_RULES = (
     "requested_amount > 0.05 * avg_inflow",
     "requested_amount > 0.3 * avg_inflow and requested_term_days >= 30",
 )
+CAPPING = (
+    "mm_months < 24",
+    "requested_term_days > 40",
+    "avg_outflow / avg_inflow > 0.9",
+    "avg_inflow < 12_000 and requested_term_days >= 30",
+)
 OTHER_RULES = (
     "mm_months > 60 and avg_balance > 3_000",
     "requested_amount < 1_000",
@@ -119,6 +125,7 @@ def random_policy(rng: Rng) -> Policy:
         ),
         repayment=repayment,
     )
+    policy = msgspec.structs.replace(policy, rules=policy.rules + random_capping_rules(rng, policy))
     try:
         return seal(policy)
     except InvalidPolicy:  # a fee that is deducted, and is too much for the cap
@@ -152,6 +159,22 @@ def random_terms(rng: Rng, repayment: Repayment | msgspec.UnsetType) -> list[int
 
 def one_of(rng: Rng, *choices: Any) -> Any:
     return choices[int(rng.integers(len(choices)))]
+
+
+def random_capping_rules(rng: Rng, policy: Policy) -> tuple[OwnRule, ...]:
+    """Give rules that bound the limit, in every fifth policy."""
+    if rng.random() < 0.8:
+        return ()
+    most = policy.tiers[0].limit_max // policy.limit_step
+    chosen = rng.choice(len(CAPPING), int(rng.integers(1, 3)), replace=False)
+    return tuple(
+        OwnRule(
+            f"cap_{place}",
+            CAPPING[int(place)],
+            limit_max=int(rng.integers(1, most + 1)) * policy.limit_step,
+        )
+        for place in chosen
+    )
 
 
 def random_rules(rng: Rng) -> tuple[OwnRule, ...]:

@@ -9,11 +9,9 @@ import time
 from typing import Any
 
 from alama.core import document
-from alama.core.intake import Intake
 from alama.core.lending import draft, policy_text
 from alama.core.lending.ready_policy import ReadyPolicy
 from alama.core.model import ReadyModel
-from alama.core.product import PRODUCT
 from alama.lenders import keys
 from alama.lenders.records import Key
 from alama.lenders.store import Registry
@@ -91,7 +89,7 @@ class House:
         key = Key("key_1", book.lender, book.mode, b"", "abcd", USUAL_SCOPES, NOON_US)
         caller = Caller(key, book, the_active_model(), self.vault.ring(book.lender))
         arrival = Arrival(a_request_id(self.clock()), self.clock(), time.perf_counter())
-        scoring = Scoring(Intake(PRODUCT), CommitAtOnce(self.scores), self.vault, self.scores.find)
+        scoring = Scoring(CommitAtOnce(self.scores), self.vault, self.scores.find)
         return asyncio.run(scoring.score(caller, arrival, body, _request_id, once))
 
     def score(self, applicant_ref: str | None = None, book: Book = DEMO, **fields: Any) -> str:

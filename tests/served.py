@@ -10,10 +10,9 @@ from starlette.types import ASGIApp
 
 from alama.app import openapi
 from alama.app.served import Running, Served
-from alama.core.intake import Intake
-from alama.core.product import PRODUCT
 from alama.lenders.installation import Installation
 from alama.lenders.limits import RateLimit
+from alama.memory.store import Memory
 from alama.platform import clock
 from alama.platform.addresses import Reach
 from alama.platform.http.endpoint import application
@@ -93,7 +92,7 @@ class Service(NamedTuple):
         pieces: list[bytes | None],
     ) -> Received | None:
         ledger = GroupCommit(Scores.at(self.installed), lambda _: None)
-        explaining = Explaining(Intake(PRODUCT))
+        explaining = Explaining(Memory(self.installed.database, self.installed.vault).of)
         reports = WorkQueue("reports", REPORTS_MAX, 4)
         ledger.start()
         try:
@@ -118,7 +117,7 @@ class Service(NamedTuple):
             lambda: MODEL,
             vault,
         )
-        scoring = Scoring(Intake(PRODUCT), ledger, vault, scores.find)
+        scoring = Scoring(ledger, vault, scores.find)
         health = HealthCheck(registry, ledger, vault, clock.stopwatch_us)
         admission = Admission(directory, RateLimit(3, 6))
         desk = HereAndNow()

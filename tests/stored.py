@@ -6,10 +6,9 @@ import asyncio
 import os
 import time
 
-from alama.core.intake import Intake
-from alama.core.product import PRODUCT
 from alama.lenders import installation, keys
 from alama.lenders.installation import Installation
+from alama.memory.store import Stand
 from alama.platform import ids, settings
 from alama.platform.book import Book, Mode
 from alama.platform.clock import stopwatch_us
@@ -28,7 +27,7 @@ class CommitAtOnce:
     def __init__(self, scores: Scores) -> None:
         self._scores = scores
 
-    async def append(self, entry: Entry) -> Earlier | None:
+    async def append(self, entry: Entry) -> Earlier | Stand | None:
         (fate,) = self._scores.commit([entry])
         if isinstance(fate, StoreUnfit):
             raise fate
@@ -62,7 +61,7 @@ async def _give(opened: Installation, body: bytes, book: Book) -> str:
     at_us = opened.clock()
     request_id = ids.request_id(at_us, os.urandom(ids.RANDOM_BYTES))
     scores = Scores.at(opened)
-    scoring = Scoring(Intake(PRODUCT), CommitAtOnce(scores), opened.vault, scores.find)
+    scoring = Scoring(CommitAtOnce(scores), opened.vault, scores.find)
     arrival = Arrival(request_id, at_us, time.perf_counter())
     await scoring.score(caller, arrival, body, _identity, None)
     return request_id

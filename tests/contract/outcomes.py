@@ -19,6 +19,7 @@ from alama.platform.events import Event, EventKind
 from alama.scoring.sequels import Answer
 from tests.entries import DEMO, NOON_US, an_entry
 from tests.stores import acts_in, scores_in
+from tests.vaults import vault_of
 
 TODAY = day_of(NOON_US)
 NOW_US = NOON_US + 100 * DAY_US
@@ -26,7 +27,7 @@ SENT = Sent("5f" * 32)
 
 
 def outcomes_in(database: Database, now_us: int = NOW_US) -> Outcomes:
-    return Outcomes(OutcomeStore(database, acts_in(database)), lambda: now_us)
+    return Outcomes(OutcomeStore(database, acts_in(database), vault_of(database)), lambda: now_us)
 
 
 def scored(database: Database, count: int = 1, book: Book = DEMO) -> list[str]:

@@ -18,6 +18,7 @@ from alama.protection.audit.store import Trail
 from tests.audited import verdict_on
 from tests.entries import NOON_US
 from tests.factories import a_model
+from tests.own_fields import TEXT, the_three
 from tests.stores import registry_in
 
 pytestmark = pytest.mark.alike
@@ -129,6 +130,22 @@ DEEDS: dict[ActKind, tuple[Deed, Act]] = {
                 "model_id": None,
                 "policy_id": POLICY_ID,
                 "note": "cut-off 610, caf\u00e9",
+                "created_us": NOON_US,
+                "signed_by": "W. Mutua",
+            },
+            by="W. Mutua",
+        ),
+    ),
+    ActKind.FIELDS_ACTIVATED: (
+        lambda registry: registry.activate_fields(
+            "demo", the_three().id, TEXT, Signed(NOON_US, "W. Mutua", "our bureau")
+        ),
+        Act(
+            ActKind.FIELDS_ACTIVATED,
+            "demo",
+            details={
+                "fields_id": the_three().id,
+                "note": "our bureau",
                 "created_us": NOON_US,
                 "signed_by": "W. Mutua",
             },

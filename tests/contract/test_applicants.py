@@ -33,6 +33,7 @@ from tests.challenged import MODEL, a_challenger
 from tests.clocks import HandClock
 from tests.entries import DEMO, NOON_US
 from tests.protected import APPLICATION, DAY_US, House
+from tests.vaults import vault_of
 
 LIVE = Book("demo", Mode.LIVE)
 TODAY = NOON_US // DAY_US
@@ -316,7 +317,7 @@ def test_an_export_tells_how_the_loan_went_and_what_other_models_would_have_said
         News(request_id, State.DEFAULTED, day_number(late)),
         News(request_id, State.REPAID, day_number(later), repaid_amount=900.0),
     ]
-    store = OutcomeStore(house.database, house.log)
+    store = OutcomeStore(house.database, house.log, vault_of(house.database))
     Outcomes(store, lambda: NOON_US + 99 * DAY_US).record(DEMO, news, Sent())
     challenger = a_challenger()
     given = ("sha256:decides", 600, "C", 0.1, "REVIEW")

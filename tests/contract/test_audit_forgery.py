@@ -16,6 +16,7 @@ from alama.vault.store import SqlVaultKeys
 from tests.audited import verdict_on
 from tests.clocks import HandClock
 from tests.entries import DEMO
+from tests.own_fields import TEXT, the_three
 from tests.protected import DAY_US, House
 
 pytestmark = pytest.mark.alike
@@ -162,6 +163,8 @@ CHANGES = {
     "a policy": "UPDATE deployments SET policy_id = NULL WHERE policy_id IS NOT NULL",
     "who signed": "UPDATE deployments SET signed_by = 'nobody'",
     "a deployment that was taken back": "DELETE FROM deployments",
+    "own fields that were taken back": "DELETE FROM field_activations",
+    "who declared them": "UPDATE field_activations SET signed_by = 'nobody'",
     "a pause that was ended": "DELETE FROM pauses",
     "a pause that nobody ordered": "INSERT INTO pauses (lender, mode, paused_us, reason) "
     "VALUES ('demo', 'test', 1, 'because')",
@@ -180,6 +183,8 @@ def test_what_was_changed_past_the_acts_is_found(
     keys.revoke(house.registry, house.clock, lost.id)
     row = house.scores.find(DEMO, house.score()).row
     house.registry.deploy_policy(DEMO, row.policy_id, Signed(house.clock(), "W", "a note"))
+    signed = Signed(house.clock(), "W", "our bureau")
+    house.registry.activate_fields("demo", the_three().id, TEXT, signed)
     house.registry.pause(LIVE, Pause(house.clock(), "payments are down"))
     assert troubles(database) == []
     execute(database, CHANGES[what])

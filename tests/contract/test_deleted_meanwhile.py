@@ -24,6 +24,7 @@ from tests.challenged import MODEL, a_challenger
 from tests.clocks import HandClock
 from tests.entries import DEMO
 from tests.protected import DAY_US, House
+from tests.vaults import vault_of
 
 SCORES = 60
 GIVEN = ("sha256:decides", 600, "C", 0.1, "REVIEW")
@@ -64,7 +65,7 @@ def test_outcomes_that_come_while_their_scores_go_are_kept_with_them_or_not_at_a
     house.clock.now_us += 3 * 365 * DAY_US
     young = [house.score("A-1") for _ in range(3)]
     other = House(elsewhere, house.clock)
-    outcomes = Outcomes(OutcomeStore(elsewhere, other.log), house.clock)
+    outcomes = Outcomes(OutcomeStore(elsewhere, other.log, vault_of(elsewhere)), house.clock)
     begin = threading.Barrier(2)
 
     def say() -> list[Answer]:

@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
+from alama.memory.store import Stand
 from alama.platform.database.database import Database
 from alama.platform.errors import StoreUnavailable
 from alama.scoring.group_commit import Commit, GroupCommit, LivingLedger
@@ -66,7 +67,7 @@ def test_a_retry_gets_the_answer_that_stands(database: Database) -> None:
         assert await ledger.append(first) is None
         retry, other = an_entry(idempotency_key="order-1"), an_entry(idempotency_key="order-2")
         earlier, nothing = await asyncio.gather(ledger.append(retry), ledger.append(other))
-        assert earlier is not None
+        assert isinstance(earlier, Earlier)
         assert earlier.request_id == first.score.request_id
         assert nothing is None
 
@@ -76,7 +77,7 @@ def test_a_retry_gets_the_answer_that_stands(database: Database) -> None:
 
 def test_what_was_appended_is_kept_though_the_end_comes_at_once(database: Database) -> None:
     entries = [an_entry() for _ in range(30)]
-    appended: list[Awaitable[Earlier | None]] = []
+    appended: list[Awaitable[Earlier | Stand | None]] = []
 
     async def story(ledger: LivingLedger) -> None:
         appended.extend(ledger.append(entry) for entry in entries)

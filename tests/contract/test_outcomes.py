@@ -35,6 +35,7 @@ from tests.contract.outcomes import (
 from tests.entries import DEMO, LIVE, NOON_US, UMOJA, a_request_id
 from tests.protected import House
 from tests.stores import acts_in, lenders_in
+from tests.vaults import vault_of
 
 
 @pytest.fixture
@@ -265,7 +266,10 @@ def test_news_that_had_to_wait_are_heard_when_it_is_their_turn(
     database: Database, elsewhere: Database
 ) -> None:
     (request_id,) = scored(database)
-    store, turn = OutcomeStore(elsewhere, acts_in(elsewhere)), threading.Event()
+    store, turn = (
+        OutcomeStore(elsewhere, acts_in(elsewhere), vault_of(elsewhere)),
+        threading.Event(),
+    )
 
     def late() -> int:
         # Asked at the beginning it would not have been their turn yet.

@@ -6,6 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from alama.core import own_fields
 from alama.lenders import store as lenders_store
 from alama.lenders.records import Deployment, Key, Lender, Pause, Signed, UnknownKey, UnknownLender
 from alama.lenders.store import Registry
@@ -15,6 +16,7 @@ from alama.platform.database.database import Database
 from alama.platform.errors import InvalidName, StoreUnavailable, StoreUnfit
 from alama.platform.http.status import Pulse
 from tests.entries import NOON_US
+from tests.own_fields import TEXT, the_three, without
 from tests.stores import registry_in
 
 UMOJA = Lender("umoja", "Umoja Sacco Société", "XOF", NOON_US)
@@ -267,6 +269,29 @@ def test_a_model_and_a_policy_that_are_deployed_at_once_both_stay(
 def _after(start: threading.Barrier, do: Callable[..., None], *arguments: object) -> None:
     start.wait()
     do(*arguments)
+
+
+def test_own_fields_are_kept_for_one_lender_and_the_newest_are_in_force(registry: Registry) -> None:
+    assert registry.fields_in_force("demo") is None
+    ids = []
+    for number, text in enumerate((TEXT, without("branch"), TEXT)):
+        ids.append(own_fields.read(text).id)
+        signed = Signed(NOON_US + number, "W. Mutua", f"step {number}")
+        registry.activate_fields("demo", ids[-1], text, signed)
+        assert registry.fields_in_force("demo") == ids[-1]
+        assert registry.fields("demo", ids[-1]) == text
+    assert registry.fields_in_force("umoja") is None
+    with pytest.raises(StoreUnfit, match=f"does not hold the fields {ids[0]} of umoja"):
+        registry.fields("umoja", ids[0])
+    steps = registry.field_activations("demo")
+    assert [(step.fields_id, step.signed.note) for step in steps] == [
+        (fields_id, f"step {number}") for number, fields_id in enumerate(ids)
+    ]
+
+
+def test_nobody_declares_fields_who_is_not_there(registry: Registry) -> None:
+    with pytest.raises(UnknownLender):
+        registry.activate_fields("nobody", the_three().id, TEXT, Signed(NOON_US, "W. Mutua"))
 
 
 def test_the_first_pause_of_a_book_stands_until_it_ends(registry: Registry) -> None:

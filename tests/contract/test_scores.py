@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from alama.core.lending.circumstances import Cell
 from alama.core.lending.policy import Decision
+from alama.memory.store import Stand
 from alama.platform.book import Book, Mode
 from alama.platform.database import database as databases
 from alama.platform.database.database import Database
@@ -61,7 +62,7 @@ def committed(scores: Scores, entries: Sequence[Entry]) -> list[Earlier | None]:
     vault = vault_of(scores._database)
     opened: list[Earlier | None] = []
     for fate in scores.commit(entries):
-        assert not isinstance(fate, StoreUnfit)
+        assert not isinstance(fate, StoreUnfit | Stand)
         reply = b"" if fate is None else open_reply(vault, DEMO, fate)
         opened.append(fate and Earlier(fate.request_digest, fate.request_id, reply))
     return opened

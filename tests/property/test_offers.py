@@ -23,7 +23,7 @@ from alama.core.lending.cash_flow import AprKind, Payment, Schedule
 from alama.core.lending.circumstances import LISTED
 from alama.core.lending.draft import default_policy
 from alama.core.lending.loan import AMOUNT, TERM
-from alama.core.lending.offer import lay_out
+from alama.core.lending.offer import Offer, lay_out
 from alama.core.lending.policy import (
     HOLDS,
     SEVERITY,
@@ -124,8 +124,9 @@ def by_trying(case: Case) -> tuple[Decision, int, int]:
     wanted = case.value(AMOUNT) or policy.standard_loan.amount
     asked = case.value(TERM) or policy.standard_loan.term_days
     tier = tier_of(policy, points_of(case, wanted, int(asked)))
-    objecting = [rule for rule in policy.rules if objects(case, rule, wanted, asked)]
-    own = worst(tier.decision, doubted(case, wanted, int(asked)), *(r.decision for r in objecting))
+    deciding = [rule for rule in policy.rules if decides(rule)]
+    objecting = [rule for rule in deciding if objects(case, rule, wanted, asked)]
+    own = worst(tier.decision, doubted(case, wanted, int(asked)), *map(decision_of, objecting))
     judged = {
         (days, amount): decision_on(case, tier, objecting, amount, days)
         for days in learned
@@ -166,9 +167,10 @@ def decision_on(
     """
     policy = case.policy.policy
     against = [
-        rule.decision
+        decision_of(rule)
         for rule in policy.rules
-        if speaks_of_loans(rule)
+        if decides(rule)
+        and speaks_of_loans(rule)
         and (rule.decision is Decision.DECLINED or rule not in objecting)
         and objects(case, rule, amount, days)
     ]
@@ -192,7 +194,8 @@ def chosen_term(loans: Mapping[int, list[int]], from_asked: list[int], wanted: f
 def repayable(case: Case, tier: Tier, days: int) -> list[int]:
     """Write down the amounts that can be repaid, and that their own tier does not decline."""
     policy = case.policy.policy
-    amounts = range(policy.limit_step, tier.limit_max + 1, policy.limit_step)
+    most = int(min(tier.limit_max, cap_of(case, days)))
+    amounts = range(policy.limit_step, most + 1, policy.limit_step)
     return [amount for amount in amounts if is_repayable(case, tier, amount, days)]
 
 
@@ -211,6 +214,22 @@ def is_repayable(case: Case, tier: Tier, amount: int, days: int) -> bool:
 
 def objects(case: Case, rule: OwnRule, amount: float, days: float) -> bool:
     return case.conditions[rule.when].fires(asking(case, amount, days).values)
+
+
+def decides(rule: OwnRule) -> bool:
+    return isinstance(rule.decision, Decision)
+
+
+def decision_of(rule: OwnRule) -> Decision:
+    assert isinstance(rule.decision, Decision)
+    return rule.decision
+
+
+def cap_of(case: Case, days: int) -> float:
+    """Give the most that the policy's own rules leave of a loan of this term."""
+    rules = (r for r in case.policy.policy.rules if objects(case, r, case.policy.limit_step, days))
+    caps = (rule.limit_max for rule in rules)
+    return min((cap for cap in caps if isinstance(cap, int)), default=math.inf)
 
 
 def speaks_of_loans(rule: OwnRule) -> bool:
@@ -295,17 +314,21 @@ def test_limit_term_and_price_are_what_the_policy_offers(case: Case) -> None:
 @given(CASES)
 @tries(100)
 def test_what_falls_due_fits_what_the_tier_leaves_of_the_inflow(case: Case) -> None:
-    said, repayment = case.assess(), repayment_of(case)
-    if not said.offer.limit:
-        return
+    said = case.assess()
+    if said.offer.limit:
+        assert_that_it_can_be_repaid(case, said.offer, lending_tier(case, said))
+
+
+def assert_that_it_can_be_repaid(case: Case, offer: Offer, tier: Tier) -> None:
+    repayment = repayment_of(case)
     inflow = case.value("avg_inflow") or 0.0
-    room = lending_tier(case, said).inflow_share * inflow - existing(case)
-    months = max(said.offer.term_days / 30, 1.0)
+    room = tier.inflow_share * inflow - existing(case)
+    months = max(offer.term_days / 30, 1.0)
     if repayment.kind is Kind.INSTALMENTS:
         room *= repayment.every_days / 30
     else:
         room *= 1.0 + repayment.saving * (months - 1.0)
-    for payment in lay_out(case.policy, said.offer).payments:
+    for payment in lay_out(case.policy, offer).payments:
         assert payment.amount <= room * (1.0 + 1e-9)
         assert payment.amount <= (repayment.payment_share_max or math.inf) * inflow * (1.0 + 1e-9)
 
@@ -313,17 +336,21 @@ def test_what_falls_due_fits_what_the_tier_leaves_of_the_inflow(case: Case) -> N
 @given(CASES)
 @tries(100)
 def test_no_offer_costs_more_than_a_cap_by_the_definition_of_that_cap(case: Case) -> None:
-    said, caps = case.assess(), case.policy.policy.caps
-    if not said.offer.limit:
-        return
-    loan, days = lay_out(case.policy, said.offer), repayment_of(case).every_days
+    said = case.assess()
+    if said.offer.limit:
+        assert_that_it_is_within_the_caps(case, said.offer)
+
+
+def assert_that_it_is_within_the_caps(case: Case, offer: Offer) -> None:
+    caps = case.policy.policy.caps
+    loan, days = lay_out(case.policy, offer), repayment_of(case).every_days
     charges = loan.total - loan.received
     assert charges <= (caps.charges_max or math.inf) * loan.amount * (1.0 + 1e-9)
     if len(loan.payments) == 1:
-        days = said.offer.term_days
+        days = offer.term_days
     match repayment_of(case).capped_apr:
         case AprKind.SIMPLE:
-            rate = charges / loan.amount / said.offer.term_days * 365
+            rate = charges / loan.amount / offer.term_days * 365
         case AprKind.NOMINAL:
             rate = rate_of_period(loan) * 365 / days
         case _:

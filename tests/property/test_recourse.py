@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import replace
 
+import msgspec
 import numpy as np
 import pytest
 from hypothesis import given
@@ -15,6 +16,8 @@ from alama.core.application import Application, in_range, read
 from alama.core.catalogue import Field, Kind, Use, Way
 from alama.core.lending.draft import default_policy
 from alama.core.lending.loan import AMOUNT, TERM
+from alama.core.lending.policy import CounterOffers
+from alama.core.lending.policy_check import seal
 from alama.core.lending.ready_policy import ReadyPolicy
 from alama.core.model import ReadyModel
 from alama.core.recourse.additive import is_lever, reach
@@ -73,6 +76,19 @@ def test_the_cases_meet_every_answer_and_nearly_every_hindrance() -> None:
 @tries(600)
 @given(CASES)
 def test_the_answer_is_that_of_trying_everything(case: Case) -> None:
+    assert_that_it_is_that_of_trying_everything(case)
+
+
+@tries(200)
+@given(CASES)
+def test_so_it_is_where_another_loan_is_approved_in_place_of_the_one_asked_for(case: Case) -> None:
+    policy = case.ready.policy
+    approving = msgspec.structs.replace(policy.policy, counter_offers=CounterOffers.APPROVE)
+    ready = ReadyRecourse(ReadyPolicy(seal(approving), policy.model))
+    assert_that_it_is_that_of_trying_everything(replace(case, ready=ready, goal=APPROVAL))
+
+
+def assert_that_it_is_that_of_trying_everything(case: Case) -> None:
     told = case.find()
     if told.status is Status.ALREADY_MET:
         assert is_met(case.goal, case.ready.policy.policy, case.assess(case.application))

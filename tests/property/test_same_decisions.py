@@ -185,11 +185,11 @@ class Keeper:
 
 async def served(question: Question) -> tuple[list[bytes], list[Entry]]:
     keeper = Keeper()
-    scoring = Scoring(Intake(question.model.catalogue), keeper, VAULT, nothing_stored)
+    scoring = Scoring(keeper, VAULT, nothing_stored)
     key = Key("key_1", DEMO.lender, DEMO.mode, b"", "abcd", USUAL_SCOPES, NOON_US)
-    caller = Caller(
-        key, DEMO, ActiveModel(question.model, question.policy), VAULT.ring(DEMO.lender)
-    )
+    intake = Intake(question.model.catalogue)
+    active = ActiveModel(question.model, question.policy, intake=intake)
+    caller = Caller(key, DEMO, active, VAULT.ring(DEMO.lender))
     with_offer = scoring_api.expanded(frozenset({"offer"}), languages()[0])
     replies = []
     for application in question.applications:

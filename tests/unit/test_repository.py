@@ -241,7 +241,7 @@ COMMANDS_LEFT = {
     "policies/policies.py": (2, _TYPED),
     "protection/applicants.py": (1, _BROKEN),
     "protection/audit/records.py": (1, "what `alama audit verify` says of a finding"),
-    "protection/receipts.py": (1, _BROKEN),
+    "protection/receipts.py": (2, _BROKEN),
     "scoring/telemetry.py": (1, _LOGGED),
     "training/history/load.py": (2, _TYPED),
     "webhooks/secrets.py": (1, _BROKEN),

@@ -32,6 +32,7 @@ SECTIONS: Final[Mapping[str, tuple[str, ...]]] = {
     "Get started": (START,),
     "Integrate": (
         "docs/fields.md",
+        "docs/statements.md",
         "docs/errors.md",
         "docs/sandbox.md",
         "sdk/python/README.md",
@@ -55,6 +56,7 @@ SECTIONS: Final[Mapping[str, tuple[str, ...]]] = {
         "docs/jurisdictions.md",
         "docs/explaining.md",
         "docs/reviews.md",
+        "docs/loans.md",
         "docs/outcomes.md",
         "docs/monitoring.md",
         "docs/challengers.md",

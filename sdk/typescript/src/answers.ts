@@ -4,7 +4,7 @@
 import type { EventType } from "./webhooks.js";
 
 export type Language = "en" | "sw" | "fr";
-export type Expand = "base_score" | "reasons" | "model" | "policy" | "offer" | "schedule";
+export type Expand = "base_score" | "reasons" | "model" | "policy" | "offer" | "schedule" | "offers";
 
 /** One of the words that are known today; expect more. */
 export type Open<Word extends string> = Word | (string & Record<never, never>);
@@ -115,6 +115,25 @@ export interface Aprs {
   readonly effective: number;
 }
 
+/** A loan that could be asked for, and what would be answered. */
+export interface LoanOnOffer {
+  readonly decision: Open<"APPROVED" | "REVIEW">;
+  readonly amount: number;
+  readonly term_days: number;
+  readonly payment: number;
+  readonly payments: number;
+  readonly total: number;
+  readonly apr: number;
+  readonly default_probability: number;
+}
+
+/** Other loans than the one that was asked for, and is not approved. */
+export interface CounterOffers {
+  readonly approved: LoanOnOffer | null;
+  readonly review: LoanOnOffer | null;
+  readonly as_asked: readonly string[];
+}
+
 /** How the recommended loan came about. */
 export interface Offer {
   readonly currency: string;
@@ -125,6 +144,8 @@ export interface Offer {
   readonly rules: readonly string[];
   readonly apr_definition: string;
   readonly aprs: Aprs | null;
+  readonly capped_by: readonly string[];
+  readonly counter_offers: CounterOffers | null;
 }
 
 /** One payment of a loan. */
@@ -171,6 +192,7 @@ export interface Score extends Decision {
   readonly policy?: string;
   readonly offer?: Offer;
   readonly schedule?: Schedule | null;
+  readonly offers?: readonly LoanOnOffer[];
 }
 
 /** What an officer decided. */
@@ -269,6 +291,7 @@ export interface Obstacle {
 /** Why an application is decided so, and what would change it. Nothing of it is stored. */
 export interface Explanation extends Decision {
   readonly rules: readonly string[];
+  readonly counter_offers: CounterOffers | null;
   readonly base_score: number;
   readonly shap_values: readonly ExplainedValue[];
   readonly reasons: readonly Reason[];

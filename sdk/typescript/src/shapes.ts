@@ -67,6 +67,23 @@ export const PriceParts: Shape<answers.PriceParts> = {
 
 export const Aprs: Shape<answers.Aprs> = { simple: number, nominal: number, effective: number };
 
+export const LoanOnOffer: Shape<answers.LoanOnOffer> = {
+  decision: text,
+  amount: number,
+  term_days: number,
+  payment: number,
+  payments: number,
+  total: number,
+  apr: number,
+  default_probability: number,
+};
+
+export const CounterOffers: Shape<answers.CounterOffers> = {
+  approved: nullable(object(LoanOnOffer)),
+  review: nullable(object(LoanOnOffer)),
+  as_asked: list(text),
+};
+
 export const Offer: Shape<answers.Offer> = {
   currency: text,
   default_probability: number,
@@ -76,6 +93,8 @@ export const Offer: Shape<answers.Offer> = {
   rules: list(text),
   apr_definition: text,
   aprs: nullable(object(Aprs)),
+  capped_by: list(text),
+  counter_offers: nullable(object(CounterOffers)),
 };
 
 export const Payment: Shape<answers.Payment> = {
@@ -118,6 +137,7 @@ export const Score: Shape<answers.Score> = {
   policy: optional(text),
   offer: optional(object(Offer)),
   schedule: optional(nullable(object(Schedule))),
+  offers: optional(list(object(LoanOnOffer))),
 };
 
 export const Review: Shape<answers.Review> = {
@@ -198,6 +218,7 @@ export const Obstacle: Shape<answers.Obstacle> = {
 export const Explanation: Shape<answers.Explanation> = {
   ...Decision,
   rules: list(text),
+  counter_offers: nullable(object(CounterOffers)),
   base_score: number,
   shap_values: list(object(ExplainedValue)),
   reasons: list(object(Reason)),

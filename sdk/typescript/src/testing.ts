@@ -54,6 +54,8 @@ const OFFER = {
   rules: [],
   apr_definition: "simple",
   aprs: { simple: 36.5, nominal: 36.5, effective: 42.57 },
+  capped_by: [],
+  counter_offers: null,
 };
 const NOBODY = `req_${"0".repeat(28)}`;
 
@@ -244,6 +246,7 @@ export class FakeAlama {
   #explain(application: ApplicationFields) {
     return {
       rules: [],
+      counter_offers: null,
       base_score: 640,
       reasons: [],
       recourse: "already_met",

@@ -38,6 +38,7 @@ NOUNS: Final = (
     Noun(
         "scores", "read, review, count and replay the scores given", "alama.monitoring.scores_cli"
     ),
+    Noun("loans", "load what was lent and what came back", "alama.monitoring.loans_cli"),
     Noun("outcomes", "load what became of loans, or simulate it", "alama.monitoring.outcomes_cli"),
     Noun("monitor", "how a book goes, and whether predictions come true", "alama.monitoring.cli"),
     Noun("receipt", "prove a decision, or verify the proof of one", "alama.protection.receipt_cli"),
@@ -47,6 +48,7 @@ NOUNS: Final = (
         "alama.scoring.explain_cli",
     ),
     Noun("policy", "draft, check, simulate and activate lending rules", "alama.policies.cli"),
+    Noun("fields", "declare fields of a lender's own", "alama.policies.fields_cli"),
     Noun(
         "population",
         "make synthetic loans whose true risk is known",

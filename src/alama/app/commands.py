@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from alama.lenders.records import UnknownKey, UnknownLender, UnknownPolicy
+from alama.lenders.records import UnknownFields, UnknownKey, UnknownLender, UnknownPolicy
 from alama.policies.commands import hint_of
 
 if TYPE_CHECKING:
@@ -22,4 +22,6 @@ def hint_for(error: AlamaError) -> str | None:
         return "`alama keys list` shows them"
     if isinstance(error, UnknownPolicy):
         return "`alama policy history` lists those that did"
+    if isinstance(error, UnknownFields):
+        return "`alama fields history` lists those that were"
     return hint_of(error)

@@ -36,6 +36,7 @@ SCOPES: Final[Mapping[Scope, str]] = {
     Scope.WRITE: "give scores and explain them",
     Scope.READ: "read stored scores and their receipts",
     Scope.OUTCOMES_WRITE: "say what became of loans",
+    Scope.LOANS_WRITE: "tell what was lent and what came back",
     Scope.REVIEWS_WRITE: "say what an officer decided on a score",
     Scope.MONITORING_READ: "read how the book goes",
     Scope.WEBHOOKS_WRITE: "add, change, test and remove endpoints; send again",

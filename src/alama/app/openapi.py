@@ -52,6 +52,13 @@ compared without case, and one that the model never met is scored as "other". A 
 twice is refused, and so is every name that is not listed here."""
 
 
+_WORDS: Final = (
+    *("State", "Movement", "RateVerdict", "Urgency", "EventKind", "Scope"),
+    *("LoanEventKind", "Ending", "ListName", "ListReason"),
+)
+"""Lists of words, which stand where they are used."""
+
+
 def all_schemas(catalogue: Catalogue) -> dict[str, Schema]:
     """Give every schema by name."""
     request = request_type(catalogue)
@@ -66,16 +73,7 @@ def all_schemas(catalogue: Catalogue) -> dict[str, Schema]:
     tidy: dict[str, Schema] = {name: _tidy(schema) for name, schema in made.items()}
     tidy[request.__name__] = _application(tidy[request.__name__], catalogue)
     tidy["Problem"]["properties"]["remains"] |= reference("ScoreListed")
-    for name in (
-        "State",
-        "Movement",
-        "RateVerdict",
-        "Urgency",
-        "EventKind",
-        "Scope",
-        "ListName",
-        "ListReason",
-    ):
+    for name in _WORDS:
         _inline(tidy, reference(name), tidy.pop(name)["enum"])
     tidy["Problem"]["properties"]["code"]["x-codes"] = problem_codes()
     tidy["FieldFault"]["properties"]["code"]["x-codes"] = _told(FIELDS)
@@ -348,6 +346,7 @@ TAGS: Final[Mapping[str, str]] = {
     "Scores": "Score an application, ask why and what would change it, read scores, review them.",
     "Statements": "Derive the fields of an application from the statement of a wallet.",
     "Outcomes": "Say what became of the loans: whether what a score promised has come true.",
+    "Loans": "Tell what was lent and what came back: it is remembered of the borrower.",
     "Applicants": "Give out or erase what is held on one applicant.",
     "Lists": "Whom the lender declines, or leaves to a person, whatever they apply with.",
     "Monitoring": "How a book goes, whether applicants have changed, and what came true.",
@@ -388,11 +387,12 @@ reports every broken field at once, and no value that was sent is ever part of i
 **Retries and idempotency.** `POST /v1/score` with an `Idempotency-Key` is answered once: for 72 \
 hours the same request under the same key gets the same bytes, with the header \
 `Idempotent-Replayed: true`. It is the same if it says the same: the order of fields does not \
-count, nor does 24.0 for 24. `POST /v1/outcomes` needs none: news that was sent before changes \
-nothing.
+count, nor does 24.0 for 24. `POST /v1/outcomes` and `POST /v1/loans` need none: news that \
+was sent before changes nothing.
 
 **Limits.** A head has at most 32 KiB, and 10 seconds to come; a body has 30 seconds, and one more \
-for each 16 KiB of it. A body has at most 64 KiB, one of outcomes 512 KiB, a loan history 64 MiB. \
+for each 16 KiB of it. A body has at most 64 KiB, one of outcomes 512 KiB, one of loans 1 MiB, a \
+loan history 64 MiB. \
 Bodies may come with `Content-Encoding: gzip`, and have these limits packed and unpacked; replies \
 of 4 KiB or more are packed for whoever says `Accept-Encoding: gzip`. \
 A key may send 1,000 requests a second, and 2,000 at once, unless the operator sets another rate. \

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Final, NamedTuple, get_type_hints
 from alama.app import examples
 from alama.core.monitoring.figures import MonitoringReport
 from alama.core.receipts import Receipt
+from alama.memory.loans import Loans
 from alama.monitoring import api as monitoring_api
-from alama.monitoring import outcomes_api, reviews_api
+from alama.monitoring import loans_api, outcomes_api, reviews_api
 from alama.monitoring.outcomes import Outcomes
 from alama.monitoring.report import Monitoring
 from alama.monitoring.reviews import Reviews
@@ -23,6 +24,7 @@ from alama.onboarding.remote import OnboardingApi
 from alama.platform.files import packaged
 from alama.platform.http import documents, problems, status
 from alama.platform.http.operation import Json, operations_of
+from alama.policies import catalogue_api
 from alama.protection import applicants_api, receipts_api
 from alama.protection.applicants import Applicants
 from alama.protection.receipts import Receipts
@@ -70,6 +72,7 @@ class Served(NamedTuple):
     receipts: receipts_api.ReceiptEndpoint
     reviews: reviews_api.ReviewEndpoints
     outcomes: outcomes_api.OutcomeEndpoints
+    loans: loans_api.LoanEndpoints
     applicants: applicants_api.ApplicantEndpoints
     lists: lists_api.ListEndpoints
     monitoring: monitoring_api.MonitoringEndpoint
@@ -78,6 +81,7 @@ class Served(NamedTuple):
     onboarding: onboarding_api.OnboardingEndpoints
     jobs: jobs_api.JobEndpoints
     candidates: candidates_api.CandidateEndpoints
+    catalogue: catalogue_api.CatalogueEndpoint
     keys: keys_api.KeyEndpoint
     health: status.StatusEndpoints
     contract: documents.DocumentEndpoints
@@ -105,6 +109,7 @@ class Served(NamedTuple):
             receipts=receipts_api.ReceiptEndpoint(admission, Receipts.at(installed)),
             reviews=reviews_api.ReviewEndpoints(admission, reviews),
             outcomes=outcomes_api.OutcomeEndpoints(admission, Outcomes.at(installed)),
+            loans=loans_api.LoanEndpoints(admission, Loans.at(installed)),
             applicants=applicants_api.ApplicantEndpoints(admission, Applicants.at(installed)),
             lists=lists_api.ListEndpoints.at(admission, installed),
             monitoring=monitoring_api.MonitoringEndpoint(
@@ -115,6 +120,7 @@ class Served(NamedTuple):
             onboarding=onboarding_api.OnboardingEndpoints(admission, remote),
             jobs=jobs_api.JobEndpoints(admission, remote),
             candidates=candidates_api.CandidateEndpoints(admission, remote, Approval.at(installed)),
+            catalogue=catalogue_api.CatalogueEndpoint.at(admission, installed),
             keys=keys_api.KeyEndpoint.at(admission, installed),
             health=status.StatusEndpoints(running.health, model_id),
             contract=documents.DocumentEndpoints(document),
@@ -131,6 +137,7 @@ OPERATIONS: Final = tuple(
 REQUESTS: Final = (
     *reviews_api.REQUESTS,
     *outcomes_api.REQUESTS,
+    *loans_api.REQUESTS,
     *applicants_api.REQUESTS,
     *lists_api.REQUESTS,
     *endpoints_api.REQUESTS,
@@ -150,6 +157,7 @@ REPLIES: Final = (
     problems.Problem,
     Receipt,
     *outcomes_api.REPLIES,
+    *loans_api.REPLIES,
     *applicants_api.REPLIES,
     *lists_api.REPLIES,
     MonitoringReport,
@@ -158,6 +166,7 @@ REPLIES: Final = (
     *onboarding_api.REPLIES,
     *jobs_api.REPLIES,
     *candidates_api.REPLIES,
+    *catalogue_api.REPLIES,
     *keys_api.REPLIES,
     *dict.fromkeys(events_api.DATA.values()),
 )
@@ -178,6 +187,7 @@ def request_examples() -> dict[str, Json]:
         **examples.requests(),
         **reviews_api.requests(),
         **outcomes_api.requests(),
+        **loans_api.requests(),
         **applicants_api.requests(),
         **lists_api.requests(),
         **webhooks_examples.requests(),
@@ -193,11 +203,13 @@ def reply_examples(said: examples.Replies) -> dict[str, Json]:
         **statements_examples.replies(),
         **reviews_api.replies(),
         **outcomes_api.replies(),
+        **loans_api.replies(),
         **applicants_api.replies(),
         **lists_api.replies(),
         **monitoring_api.replies(said.model_id),
         **webhooks_examples.replies(said.model_id, said.policy_id),
         **onboarding_examples.replies(said.model_id),
+        **catalogue_api.replies(),
         **keys_api.replies(),
         **status.examples(said.model_id),
     }

@@ -17,10 +17,9 @@ from alama.app.served import Running, Served
 from alama.app.upkeep import Keepers, Upkeep
 from alama.app.watching import watching
 from alama.core.errors import AlamaError
-from alama.core.intake import Intake
-from alama.core.product import PRODUCT
 from alama.lenders.installation import Installation, open_installation
 from alama.lenders.limits import Pace, RateLimit, Sharing, SqlRates
+from alama.memory.store import Memory
 from alama.monitoring.api import WAITING_EACH_MAX, WAITING_MAX
 from alama.monitoring.drift import Drift
 from alama.onboarding.store import Stores
@@ -121,8 +120,8 @@ def assemble(
     health = HealthCheck(registry, ledger, vault, stopwatch_us)
     upkeep = _upkeep(installed, scores, directory, watch)
     limit = RateLimit(settings.rate_limit, BURST * settings.rate_limit)
-    intake = Intake(PRODUCT)
-    scoring, explaining = Scoring(intake, ledger, vault, scores.find), Explaining(intake)
+    memory = Memory(installed.database, vault)
+    scoring, explaining = Scoring(ledger, vault, scores.find), Explaining(memory.of)
     reports = WorkQueue("reports", WAITING_MAX, WAITING_EACH_MAX)
     admission, desk = Admission(directory, limit), Desk()
     running = Running(admission, scores, scoring, explaining, reports, desk, health)

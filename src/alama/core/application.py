@@ -13,11 +13,10 @@ import msgspec
 from alama.core import memory
 from alama.core.catalogue import WORD_LENGTH_MAX, Catalogue, Field, Kind, Use
 from alama.core.errors import FAULTS_MAX, FieldProblem, InvalidApplication
+from alama.core.memory import Remembered
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-
-    from alama.core.memory import Remembered
 
 
 CONTROLS: Final = r"\x00-\x1f\x7f-\x9f"
@@ -80,11 +79,13 @@ class Application(msgspec.Struct, frozen=True, gc=False):
 
     They already keep the rules; `read` is the door for those that may not. `spelled` names each
     given field as the caller spelled it, so that an answer can speak the caller's language; None
-    means every field is spelled by its own name.
+    means every field is spelled by its own name. `memory` is what the borrower is remembered by,
+    whose values then stand among the others.
     """
 
     values: tuple[Value, ...]
     spelled: Mapping[int, str] | None = None
+    memory: Remembered | None = None
 
 
 def remembering(
@@ -98,13 +99,13 @@ def remembering(
         return application
     position = catalogue.position
     values = list(application.values[: len(catalogue.fields)])
-    for field, value in zip(memory.FIELDS, remembered, strict=True):
+    for field, value in zip(memory.FIELDS, msgspec.structs.astuple(remembered), strict=True):
         place = position.get(field.name)
         if place is None:
             values.append(value)
         else:
             values[place] = value
-    return Application(tuple(values), application.spelled)
+    return Application(tuple(values), application.spelled, remembered)
 
 
 def fold(word: str) -> str:

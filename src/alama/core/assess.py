@@ -11,10 +11,12 @@ import msgspec
 
 from alama.core import calibration
 from alama.core.application import Application, Value
+from alama.core.lending.asking import Asking, LoanChoice, choice_of
 from alama.core.lending.circumstances import LISTED, USUAL, Circumstances, Lot, settle
-from alama.core.lending.decision import decide
+from alama.core.lending.decision import Verdict, decide
 from alama.core.lending.offer import Offer, make_offer
 from alama.core.lending.policy import HOLDS, Decision, Rule
+from alama.core.memory import Remembered
 from alama.core.units import Points, Probability
 
 if TYPE_CHECKING:
@@ -62,13 +64,27 @@ class Proven(msgspec.Struct, frozen=True):
     doubtful: bool
 
 
-class Assessment(ExplainedScore, frozen=True):
+class CounterOffer(msgspec.Struct, frozen=True):
+    """The largest loans that would be answered otherwise than what was asked for.
+
+    `approved` would be approved; `review`, which is larger, would be left to a person. Where the
+    policy has approved the first of them instead, `as_asked` are the codes of what decided against
+    the loan that was asked for.
+    """
+
+    approved: LoanChoice | None
+    review: LoanChoice | None
+    as_asked: tuple[str, ...] = ()
+
+
+class Assessment(ExplainedScore, frozen=True, omit_defaults=True):
     """What model and policy say about one application.
 
     `rules` are the codes of what decided against it, none where it is approved. The limit of the
     offer is 0 where the decision is DECLINED, or would be if nothing were held. `slots` are the
     places of the values in the tables of the card, in its order; records from before they were kept
-    have none.
+    have none. `counter` is told where the policy makes counter-offers and there is one. `memory` is
+    what the borrower was remembered by at that moment; None: nobody was named.
     """
 
     tier: str
@@ -76,10 +92,12 @@ class Assessment(ExplainedScore, frozen=True):
     offer: Offer
     rules: tuple[str, ...]
     slots: tuple[int, ...] = ()
+    counter: CounterOffer | None = None
     # Left out where no lot counts: most policies draw none.
     lot: Lot | msgspec.UnsetType = msgspec.UNSET
     # Left out where the figures came without evidence.
     proven: Proven | msgspec.UnsetType = msgspec.UNSET
+    memory: Remembered | None = None
 
     @property
     def propensity(self) -> Probability | None:
@@ -123,7 +141,8 @@ def assess(
     if around is not USUAL:
         verdict, lot = settle(policy, verdict, scorecard, values, scored, around)
     decision, rules = verdict.decision, verdict.rules
-    offer = make_offer(policy, decision, verdict.loan)
+    offer = make_offer(policy, decision, verdict.loan, values)
+    counter = _counter_offer(policy, verdict, around)
     if around.holds:
         decision, rules = Decision.REVIEW, (*rules, *(hold.value for hold in around.holds))
     return Assessment(
@@ -138,8 +157,44 @@ def assess(
         offer=offer,
         rules=rules,
         slots=tuple(scored.slots),
+        memory=application.memory,
+        counter=counter,
         lot=msgspec.UNSET if lot is None else lot,
     )
+
+
+def _counter_offer(
+    policy: ReadyPolicy, verdict: Verdict, around: Circumstances
+) -> CounterOffer | None:
+    """Put loans that were found into figures, as the circumstances leave them."""
+    if verdict.counter is None or around.listed is Rule.BLOCKED:
+        return None
+    approved, review = verdict.counter.approved, verdict.counter.review
+    is_full = any(code in policy.caps for code in verdict.rules)
+    if around.certain or is_full:
+        approved, review = None, review or approved
+    return CounterOffer(
+        None if approved is None else choice_of(policy, approved, Decision.APPROVED),
+        None if review is None else choice_of(policy, review, Decision.REVIEW),
+        verdict.as_asked,
+    )
+
+
+def menu(
+    policy: ReadyPolicy, application: Application, around: Circumstances = USUAL
+) -> list[LoanChoice]:
+    """Give what the applicant could ask for, by amount and term: no loan that is declined.
+
+    Holds and a watch list leave all of them to a person, as `assess` has it.
+    """
+    if around.listed is Rule.BLOCKED:
+        return []
+    scorecard = policy.model.scorecard_for(application)
+    values = policy.as_asked(application.values)
+    found = Asking(policy, scorecard, values, scorecard.score(values)).menu()
+    if not around.certain:
+        return list(found)
+    return [msgspec.structs.replace(loan, decision=Decision.REVIEW) for loan in found]
 
 
 def explain_score(model: ReadyModel, application: Application) -> ExplainedScore:

@@ -84,8 +84,20 @@ class Change(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defau
         return min(self.within_days, math.ceil(self.days_each * abs(step)))
 
 
+class Labels(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What an applicant reads a field called, in each language of the reasons."""
+
+    en: str
+    sw: str
+    fr: str
+
+
 class Field(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """One field: its name, what it means, what it may hold and how it bears on risk."""
+    """One field: its name, what it means, what it may hold and how it bears on risk.
+
+    A field that a lender has declared also says where its values come from, what applicants read
+    it called, and where its name looks like a protected trait why it is lawful to use it.
+    """
 
     name: str
     kind: Kind
@@ -100,6 +112,9 @@ class Field(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
     direction: Direction = Direction.FREE
     use: Use = Use.MODEL
     change: Change | None = None
+    source: str = ""
+    labels: Labels | None = None
+    lawful: str = ""
 
     @property
     def numeric(self) -> bool:

@@ -6,7 +6,9 @@ AlamaError
 ├── MalformedDocument       a body is no JSON object at all, so no field of it can be named
 ├── InvalidCatalogue        a field catalogue contradicts itself
 ├── InvalidModel            a model artefact is not one, is damaged, or claims what its tables break
-├── InvalidPolicy           a policy is not one, is damaged, or contradicts itself or its model
+├── FaultyText              a text that a person writes has faults, each on its line
+│   ├── InvalidPolicy       a policy is not one, is damaged, or contradicts itself or its model
+│   └── InvalidFields       own fields cannot be declared so, or do not fit what reads them
 ├── InvalidReceipt          a file is no receipt, or not as it was given
 ├── InvalidJurisdiction     a jurisdiction pack is not one, or lacks the source of a figure
 ├── UnknownJurisdiction     no pack has this code; names those there are
@@ -29,6 +31,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+    from typing import Self
 
 
 FAULTS_MAX: Final = 100
@@ -113,7 +116,7 @@ class InvalidModel(AlamaError):
 
 
 class PolicyFault(NamedTuple):
-    """One thing that is wrong with a policy, and where: a line of its text, a key."""
+    """One thing that is wrong with such a text, and where: a line of it, a key."""
 
     line: int | None
     key: str
@@ -125,20 +128,34 @@ class PolicyFault(NamedTuple):
         return f"{line}{self.key} {self.fault}" if self.key else f"{line}{self.fault}"
 
 
-class InvalidPolicy(AlamaError):
-    """A lending policy is not one, is damaged, or contradicts itself or the model it is for."""
+class FaultyText(AlamaError):
+    """A text that a person writes has faults."""
+
+    what = "text"
 
     faults: tuple[PolicyFault, ...] = ()
     """In the order of the text; empty where it is not the text that is at fault."""
 
     @classmethod
-    def of(cls, faults: Iterable[PolicyFault], hint: str | None = None) -> InvalidPolicy:
-        """Refuse a policy for what is wrong in its text."""
+    def of(cls, faults: Iterable[PolicyFault], hint: str | None = None) -> Self:
+        """Refuse a text for what is wrong in it."""
         found = sorted(faults, key=lambda fault: fault.line or 0)
         listing = "; ".join(map(str, found[:FAULTS_MAX]))
-        error = cls(f"the policy is not valid: {listing}", hint=hint)
+        error = cls(f"{cls.what} not valid: {listing}", hint=hint)
         error.faults = tuple(found[:FAULTS_MAX])
         return error
+
+
+class InvalidPolicy(FaultyText):
+    """A lending policy is not one, is damaged, or contradicts itself or the model it is for."""
+
+    what = "the policy is"
+
+
+class InvalidFields(FaultyText):
+    """A lender's own fields cannot be declared so, are damaged, or do not fit what reads them."""
+
+    what = "the fields are"
 
 
 class InvalidReceipt(AlamaError):

@@ -29,7 +29,7 @@ _MONEY_MAX: Final = 1e12
 _COUNT_MAX: Final = 1e6
 
 
-class Remembered(NamedTuple):
+class Remembered(msgspec.Struct, frozen=True, gc=False):
     """The fields of the memory as they were read, in the order of `FIELDS`."""
 
     open_loans: int = 0
@@ -87,7 +87,7 @@ FIELDS: Final = (
     _money("largest_repaid", "the largest loan that was paid back in full", Direction.SAFER),
     _count("days_past_due", "days", "how late the latest unpaid payment is now"),
 )
-"""In the order of `Remembered`: another goes to the end, for records keep them by their places."""
+"""In the order of `Remembered`."""
 
 NAMES: Final = frozenset(field.name for field in FIELDS)
 

@@ -17,7 +17,7 @@ from typing import Annotated, Any, Final, Literal
 import msgspec
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
-from msgspec import Meta
+from msgspec import UNSET, Meta, UnsetType
 
 from alama.core import chain
 from alama.core.chain import digest
@@ -104,6 +104,10 @@ class Receipt(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         dict[str, Any], Meta(description="All that was concluded from it, to the last digit.")
     ]
     proof: Annotated[Proof, Meta(description="The way from here to a signature.")]
+    fields_id: Annotated[
+        str | UnsetType,
+        Meta(description="Content hash of the lender's own fields, where it has declared any."),
+    ] = UNSET
 
 
 # ------------------------------------------------------------------------ reading and writing
@@ -139,13 +143,13 @@ def decode(document: bytes) -> Receipt:
 
 def record_of(receipt: Receipt) -> bytes:
     """Give the record as it was kept and digested, byte for byte: MessagePack, as JSON tells it."""
-    return _pack(
-        {
-            "application": receipt.application.encode(),
-            "assessment": receipt.assessment,
-            "salt": bytes.fromhex(receipt.proof.salt),
-        }
-    )
+    record = {
+        "application": receipt.application.encode(),
+        "assessment": receipt.assessment,
+        "salt": bytes.fromhex(receipt.proof.salt),
+    }
+    own = {} if receipt.fields_id is UNSET else {"fields": receipt.fields_id}
+    return _pack(record | own)
 
 
 # ---------------------------------------------------------------------------------- verifying
@@ -252,6 +256,7 @@ def make(score: KeptScore, record: bytes, link: chain.Link, public_key: bytes) -
             public_key=public_key.hex(),
             signature=link.signature.hex(),
         ),
+        fields_id=kept.fields,
     )
 
 
@@ -266,3 +271,4 @@ class _Kept(msgspec.Struct, frozen=True):
     application: bytes
     assessment: dict[str, Any]
     salt: bytes
+    fields: str | UnsetType = UNSET

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from alama.platform.acts import REPLACED_EXPIRES_US, REPLACES, Act, ActKind, Detail, act_in_book
 
 if TYPE_CHECKING:
-    from alama.lenders.records import Deployment, Key, Lender, Pause
+    from alama.lenders.records import Deployment, FieldActivation, Key, Lender, Pause
     from alama.platform.book import Book
 
 # ------------------------------------------------------------------------------- the registry
@@ -59,6 +59,17 @@ def _in_force(deployment: Deployment) -> dict[str, Detail]:
         "created_us": signed.at_us,
         "signed_by": signed.by,
     }
+
+
+def fields_activated(lender: str, activation: FieldActivation) -> Act:
+    signed = activation.signed
+    details: dict[str, Detail] = {
+        "fields_id": activation.fields_id,
+        "note": signed.note,
+        "created_us": signed.at_us,
+        "signed_by": signed.by,
+    }
+    return Act(ActKind.FIELDS_ACTIVATED, lender, details=details, by=signed.by)
 
 
 def paused(book: Book, pause: Pause) -> Act:

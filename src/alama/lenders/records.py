@@ -59,6 +59,15 @@ class UnknownPolicy(AlamaError):
         self.reference = reference
 
 
+class UnknownFields(AlamaError):
+    """No fields of this id were ever in force for the lender."""
+
+    def __init__(self, reference: str) -> None:
+        """Repeat what was asked for: an administrator typed it."""
+        super().__init__(f"no fields {reference} were ever in force here")
+        self.reference = reference
+
+
 class Lender(msgspec.Struct, frozen=True):
     """One lender. The id is a short word for commands and logs; the name is for people."""
 
@@ -110,6 +119,13 @@ class Deployment(NamedTuple):
 
     model_id: str | None
     policy_id: str | None
+    signed: Signed
+
+
+class FieldActivation(NamedTuple):
+    """The own fields of a lender from a moment on, by the id of their text."""
+
+    fields_id: str
     signed: Signed
 
 

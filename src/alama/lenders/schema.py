@@ -57,6 +57,20 @@ deployments = Table(
     comment="what answers in each book, newest last; a null stands for what the package brings",
 )
 
+field_activations = Table(
+    "field_activations",
+    METADATA,
+    Column("id", Integer, primary_key=True),
+    Column("lender", ForeignKey("lenders.id"), nullable=False),
+    Column("fields_id", String(80), nullable=False),
+    Column("document", LargeBinary, nullable=False),
+    Column("created_us", BigInteger, nullable=False),
+    Column("signed_by", Text, nullable=False),
+    Column("note", Text),
+    Index(None, "lender", "id"),
+    comment="the fields that each lender declares beside those of the product, newest last",
+)
+
 pauses = Table(
     "pauses",
     METADATA,

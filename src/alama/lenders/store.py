@@ -16,7 +16,16 @@ from sqlalchemy import (
 )
 
 from alama.lenders import acts, schema
-from alama.lenders.records import Deployment, Key, Lender, Pause, Signed, UnknownKey, UnknownLender
+from alama.lenders.records import (
+    Deployment,
+    FieldActivation,
+    Key,
+    Lender,
+    Pause,
+    Signed,
+    UnknownKey,
+    UnknownLender,
+)
 from alama.platform.book import Book, Mode, Scope
 from alama.platform.database import tables
 from alama.platform.database.books import in_book, of_book
@@ -337,6 +346,55 @@ class Registry:
             return False
         with self._database.reading() as connection:
             return connection.execute(since).scalar() is not None
+
+    # -------------------------------------------------------------------------------- own fields
+
+    def activate_fields(self, lender: str, fields_id: str, document: bytes, signed: Signed) -> None:
+        """Let a lender send these fields from now on; `UnknownLender`."""
+        row = {
+            "lender": lender,
+            "fields_id": fields_id,
+            "document": document,
+            "created_us": signed.at_us,
+            "signed_by": signed.by,
+            "note": signed.note,
+        }
+        activation = FieldActivation(fields_id, signed)
+        with self._database.writing() as connection:
+            if not lock_lender(connection, lender):
+                raise UnknownLender(lender)
+            connection.execute(insert(schema.field_activations), row)
+            self._note(connection, acts.fields_activated(lender, activation))
+
+    def fields_in_force(self, lender: str) -> str | None:
+        """Give the id of the own fields of a lender; None: it never declared any."""
+        table = schema.field_activations
+        query = select(table.c.fields_id).where(table.c.lender == lender)
+        with self._database.reading() as connection:
+            found = connection.execute(query.order_by(table.c.id.desc()).limit(1)).scalar()
+        return None if found is None else str(found)
+
+    def fields(self, lender: str, fields_id: str) -> bytes:
+        """Give the text of fields that were ever in force for a lender, or raise `StoreUnfit`."""
+        table = schema.field_activations
+        wanted = (table.c.lender == lender) & (table.c.fields_id == fields_id)
+        query = select(table.c.document).where(wanted).order_by(table.c.id.desc()).limit(1)
+        with self._database.reading() as connection:
+            document: object = connection.execute(query).scalar()
+        if document is None:
+            raise StoreUnfit(f"the database does not hold the fields {fields_id} of {lender}")
+        # SQLite takes text in any column. Its hash is another, which whoever reads it sees.
+        return document if isinstance(document, bytes) else str(document).encode()
+
+    def field_activations(self, lender: str) -> Sequence[FieldActivation]:
+        """Give all that was ever in force for a lender, oldest first."""
+        table = schema.field_activations
+        query = select(table).where(table.c.lender == lender).order_by(table.c.id)
+        with self._database.reading() as connection:
+            return [
+                FieldActivation(row.fields_id, Signed(row.created_us, row.signed_by, row.note))
+                for row in connection.execute(query)
+            ]
 
     # -------------------------------------------------------------------------------- pauses
 

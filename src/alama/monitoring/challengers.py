@@ -20,8 +20,10 @@ from alama.core import model as models
 from alama.core.errors import AlamaError, InvalidModel, InvalidPolicy, UnknownCurrency
 from alama.core.lending.ready_policy import ReadyPolicy
 from alama.core.model import Model, ReadyModel
+from alama.core.own_fields import reading
 from alama.lenders import schema as lenders_schema
 from alama.lenders import store as lenders_store
+from alama.lenders.own_fields import own_fields_in_force
 from alama.lenders.records import UnknownLender
 from alama.monitoring import schema
 from alama.monitoring.records import answering
@@ -325,7 +327,8 @@ class Challenges:
         policy = policies.policy_by_id(self._registry, book, policy_id)
         try:
             model = models.decode(document)
-            ReadyPolicy(policy, ReadyModel(model, policy.currency))
+            own = own_fields_in_force(self._registry, book.lender)
+            ReadyPolicy(policy, ReadyModel(reading(model, own), policy.currency))
         except (InvalidModel, InvalidPolicy, UnknownCurrency) as error:
             raise ChallengerUnfit(
                 f"the model and the policy in force cannot answer together: {error}",

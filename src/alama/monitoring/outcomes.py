@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from sqlalchemy import select
 
+from alama.memory.borrower import Borrower, KeptOutcome, after_outcome
+from alama.memory.loans import BorrowerChanges
 from alama.monitoring import schema
 from alama.monitoring.sequels import outcomes_of
 from alama.platform import days, event_bundles, ids
@@ -20,6 +22,7 @@ from alama.platform.days import day_of
 from alama.platform.events import Event, EventKind, event
 from alama.scoring import schema as scoring_schema
 from alama.scoring.sequels import DEFAULTS, Answer, Outcome, Said
+from alama.vault import schema as vault_schema
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -28,9 +31,11 @@ if TYPE_CHECKING:
 
     from alama.core.monitoring.news import News
     from alama.lenders.installation import Installation
+    from alama.memory.loans import Change
     from alama.platform.book import Book
     from alama.platform.clock import Clock
     from alama.platform.database.database import Database
+    from alama.vault.vault import Vault
 
 
 _HOUR_US: Final = 3_600 * 1_000_000
@@ -271,9 +276,10 @@ _SAID: Final = [
 class OutcomeStore:
     """The outcomes in a database; every batch is written to the log of acts."""
 
-    def __init__(self, database: Database, log: ActLog) -> None:
+    def __init__(self, database: Database, log: ActLog, vault: Vault) -> None:
         self._database = database
         self._log = log
+        self._memory = BorrowerChanges(database, vault)
 
     def record(
         self, book: Book, news: Sequence[News], sent: Sent, clock: Clock
@@ -286,6 +292,12 @@ class OutcomeStore:
         """
         named = sorted({one.request_id for one in news})
         with self._database.writing() as connection:
+            lent = _lent(connection, book, named)
+            # Before the scores, as whoever deletes both does.
+            of_borrowers = vault_schema.applicant_keys.c.id.in_(
+                {one.key_id for one in lent.values()}
+            )
+            held = self._memory.hold(connection, of_borrowers) if lent else {}
             said = _said(connection, book, named)
             known = outcomes_of(connection, book, named)
             # Not before it is our turn: what we have waited for came before.
@@ -300,6 +312,8 @@ class OutcomeStore:
             written = {v.outcome.request_id for v in verdicts if v.is_written and v.outcome}
             if written:
                 _write(connection, book, [(known[one], said[one]) for one in sorted(written)])
+                changes = _remembered(lent, {one: known[one] for one in written}, said)
+                self._memory.change(connection, book, held, changes, heard.at_us)
                 _announce(connection, book, verdicts, said, heard)
                 answers = [verdict.answer for verdict in verdicts]
                 act = _recorded(book, answers, sent.sha256, sent.by)
@@ -329,6 +343,54 @@ def _said(connection: Connection, book: Book, request_ids: Sequence[str]) -> dic
         )
         for request_id, created_us, term_days, *rest in connection.execute(query)
     }
+
+
+class _Lent(NamedTuple):
+    """Whose score it was, by the id of their key, and what could be lent on it."""
+
+    key_id: str
+    limit: float
+
+
+def _lent(connection: Connection, book: Book, request_ids: Sequence[str]) -> dict[str, _Lent]:
+    """Give this of those scores that name somebody."""
+    table = scoring_schema.scores
+    columns = (table.c.request_id, table.c.applicant_key_id, table.c.recommended_limit)
+    query = select(*columns).where(
+        in_book(table, book),
+        table.c.request_id.in_(request_ids),
+        table.c.applicant_key_id.is_not(None),
+    )
+    return {request_id: _Lent(*rest) for request_id, *rest in connection.execute(query)}
+
+
+def _remembered(
+    lent: Mapping[str, _Lent], known: Mapping[str, Outcome], said: Mapping[str, Said]
+) -> dict[str, Change]:
+    """Give how borrowers, by the ids of their keys, are remembered once outcomes are known."""
+    theirs: dict[str, dict[str, KeptOutcome]] = {}
+    for request_id, outcome in known.items():
+        if request_id in lent:
+            key_id, limit = lent[request_id]
+            amount, score = outcome.disbursed_amount, said[request_id]
+            theirs.setdefault(key_id, {})[request_id] = KeptOutcome(
+                lent_on=day_of(score.score_us),
+                due_on=score.due_day,
+                amount=limit if amount is None else amount,
+                state=outcome.state,
+                happened_on=outcome.happened_on,
+                repaid=outcome.repaid_amount,
+            )
+    return {key_id: _taking_in(outcomes) for key_id, outcomes in theirs.items()}
+
+
+def _taking_in(outcomes: Mapping[str, KeptOutcome]) -> Change:
+    def change(borrower: Borrower) -> Borrower:
+        for request_id in sorted(outcomes):
+            borrower = after_outcome(borrower, request_id, outcomes[request_id])
+        return borrower
+
+    return change
 
 
 def _write(connection: Connection, book: Book, outcomes: Sequence[tuple[Outcome, Said]]) -> None:
@@ -413,7 +475,8 @@ class Outcomes:
     @classmethod
     def at(cls, installed: Installation) -> Outcomes:
         """What became of the loans of an installation."""
-        return cls(OutcomeStore(installed.database, installed.log), installed.clock)
+        store = OutcomeStore(installed.database, installed.log, installed.vault)
+        return cls(store, installed.clock)
 
     def record(self, book: Book, news: Sequence[News], sent: Sent) -> list[Result]:
         """Keep what news say of loans, and answer each, in their order.

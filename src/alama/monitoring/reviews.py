@@ -12,6 +12,8 @@ from sqlalchemy import select
 from alama.core.application import visible_lines
 from alama.core.chain import SALT_BYTES, digest
 from alama.core.errors import AlamaError
+from alama.memory.borrower import after_review, hour_of
+from alama.memory.loans import BorrowerChanges
 from alama.monitoring.sequels import reviews_of, sequels_of
 from alama.onboarding.records import require_person
 from alama.platform.acts import DIGEST, Act, ActKind, ActLog, Detail, act_in_book
@@ -23,7 +25,15 @@ from alama.platform.event_bundles import announce
 from alama.platform.events import EventKind
 from alama.scoring import schema
 from alama.scoring.records import ScoreRow, StoredScore, UnknownScore
-from alama.scoring.sequels import RULINGS, Judgement, Review, Sequel, StoredReview, StoredSequel
+from alama.scoring.sequels import (
+    APPROVED,
+    RULINGS,
+    Judgement,
+    Review,
+    Sequel,
+    StoredReview,
+    StoredSequel,
+)
 from alama.scoring.store import stored_score, whole_scores
 from alama.vault import envelope
 from alama.vault import schema as vault_schema
@@ -32,13 +42,15 @@ from alama.vault.store import LenderKeys
 from alama.vault.vault import Locked, Vault, damaged
 
 if TYPE_CHECKING:
-    from sqlalchemy import ColumnElement, Connection
+    from sqlalchemy import Connection
 
     from alama.lenders.installation import Installation
+    from alama.memory.loans import Change
     from alama.platform.book import Book
     from alama.platform.clock import Clock
     from alama.platform.database.database import Database
     from alama.vault.ring import ApplicantKey
+    from alama.vault.store import DataKey
 
 
 NOTE_MAX: Final = 500
@@ -161,6 +173,7 @@ class ReviewStore:
         self._log = log
         self._vault = vault
         self._lender_keys = LenderKeys(database, vault)
+        self._memory = BorrowerChanges(database, vault)
 
     def keep(
         self, book: Book, request_id: str, said: Judgement, key_id: str | None, at_us: int
@@ -172,7 +185,7 @@ class ReviewStore:
         """
         self._vault.ring(book.lender)  # may make keys: not within a transaction
         with self._database.writing() as connection:
-            score = _held(connection, book, request_id)
+            score, held = _held(connection, self._memory, book, request_id)
             stands = reviews_of(connection, book, [request_id]).get(request_id)
             if stands is not None:
                 return Kept(stands, is_new=False)
@@ -185,6 +198,8 @@ class ReviewStore:
             kept = reviews_of(connection, book, [request_id])[request_id]
             if is_new:
                 _announce(connection, kept, score.row)
+                changes = {key_id: _decided(score.row, said, at_us) for key_id in held}
+                self._memory.change(connection, book, held, changes, at_us)
                 digest = noted.digest(said.reason.value)
                 self._log.append(connection, _reviewed(book, kept.review, digest))
             return Kept(kept, is_new)
@@ -222,8 +237,17 @@ def _columns(row: ScoreRow, said: Judgement, note: Resealed) -> dict[str, object
     }
 
 
-def _held(connection: Connection, book: Book, request_id: str) -> StoredScore:
-    """Give a score that nobody can erase or delete until the commit.
+def _decided(row: ScoreRow, said: Judgement, at_us: int) -> Change:
+    """Give how a borrower is remembered once a person has decided: it is promised, or not."""
+    approved, hour = said.decision == APPROVED, hour_of(at_us)
+    limit, request_id = row.recommended_limit, row.request_id
+    return lambda one: after_review(one, hour, limit, request_id, approved=approved)
+
+
+def _held(
+    connection: Connection, memory: BorrowerChanges, book: Book, request_id: str
+) -> tuple[StoredScore, dict[str, DataKey]]:
+    """Give a score that nobody can erase or delete until the commit, and the key it is under.
 
     The key of its applicant first, and then the score, as whoever deletes both does. `Erased` where
     the key is no more.
@@ -231,20 +255,17 @@ def _held(connection: Connection, book: Book, request_id: str) -> StoredScore:
     scores, keys = schema.scores, vault_schema.applicant_keys
     this = in_book(scores, book) & (scores.c.request_id == request_id)
     key_id = connection.execute(select(scores.c.applicant_key_id).where(this)).scalar()
-    _hold(connection, keys.c.id, keys.c.id == key_id)
-    _hold(connection, scores.c.request_id, this)
+    held = memory.hold(connection, keys.c.id == key_id)
+    # A rotation of the lender's key goes on meanwhile: it changes no column that names a row.
+    query = select(scores.c.request_id).where(this)
+    connection.execute(query.with_for_update(read=True, key_share=True))
     row = connection.execute(whole_scores().where(this)).first()
     if row is None:
         raise UnknownScore
     score = stored_score(row)
     if score.applicant is not None and score.applicant.erased_us is not None:
         raise Erased(score.applicant.erased_us, score.row.summary)
-    return score
-
-
-def _hold(connection: Connection, column: ColumnElement[str], this: ColumnElement[bool]) -> None:
-    # A rotation of the lender's key goes on meanwhile: it changes no column that names a row.
-    connection.execute(select(column).where(this).with_for_update(read=True, key_share=True))
+    return score, held
 
 
 def _announce(connection: Connection, kept: StoredReview, row: ScoreRow) -> None:

@@ -12,13 +12,15 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 from alama.core import model as models
-from alama.core.application import may_have_been_word
+from alama.core.application import may_have_been_word, remembering
 from alama.core.assess import assess
 from alama.core.errors import InvalidPolicy, UnknownCurrency
 from alama.core.intake import Intake
 from alama.core.lending import policy_text
 from alama.core.lending.ready_policy import ReadyPolicy
 from alama.core.model import ReadyModel
+from alama.core.own_fields import reading
+from alama.lenders.own_fields import own_fields_ever
 from alama.monitoring.challengers import Challenger, Challengers, Progress, Shadow
 from alama.platform import ids
 from alama.platform.database.database import safe_for_several
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from alama.lenders.installation import Installation
+    from alama.lenders.records import Lender
     from alama.lenders.store import Registry
     from alama.platform.book import Book
     from alama.platform.clock import Clock
@@ -104,7 +107,7 @@ class Shadowing:
         be asked at all: nothing is lost, and it may be tried again.
         """
         lender = self._registry.lender(challenger.book.lender)
-        asked = self._ready(challenger.model_id, lender.currency)
+        asked = self._ready(challenger.model_id, lender, self._registry.fields_in_force(lender.id))
         before = ids.first_of(self._clock() - SETTLED_US)
         page = self._challengers.waiting(challenger, before, self._at_once)
         if not page:
@@ -144,8 +147,12 @@ class Shadowing:
         except (Erased, StoreUnfit):
             return None
 
-    def _make_ready(self, model_id: str, currency: str) -> ReadyChallenger:
-        model = ReadyModel(models.stored(self._registry.model(model_id), model_id), currency)
+    def _make_ready(self, model_id: str, lender: Lender, fields_id: str | None) -> ReadyChallenger:
+        """Lay a model out for all that was ever sent; the fields in force say when that changed."""
+        del fields_id
+        stored = models.stored(self._registry.model(model_id), model_id)
+        own = own_fields_ever(self._registry, lender.id)
+        model = ReadyModel(reading(stored, own), lender.currency)
         return ReadyChallenger(model, Intake(model.catalogue, may_have_been_word))
 
     def _lay_out(self, model: ReadyModel, policy_id: str) -> ReadyPolicy | _Unfit:
@@ -158,7 +165,8 @@ class Shadowing:
 
 
 def _shadow(asked: ReadyChallenger, policy: ReadyPolicy, row: ScoreRow, sealed: Sealed) -> Shadow:
-    application = asked.intake.read(sealed.application)
+    sent = asked.intake.read(sealed.application)
+    application = remembering(sent, sealed.assessment.memory, asked.model.catalogue)
     # What held then, such as a pause, holds for both: else two days would be compared.
     said = assess(asked.model, policy, application, sealed.assessment.circumstances(policy))
     return Shadow(

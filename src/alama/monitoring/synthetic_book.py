@@ -15,10 +15,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
-from alama.core.intake import Intake
 from alama.core.lending.offer import lay_out
 from alama.core.lending.policy import Decision
-from alama.core.product import PRODUCT
 from alama.lenders import installation
 from alama.lenders.records import Key
 from alama.monitoring.outcomes import BATCH_MAX, Outcomes, Sent
@@ -254,8 +252,7 @@ class _Backdating:
         assert book.mode is Mode.TEST
         self._store = Scores.at(opened)
         self._gathered = _GatheredEntries()
-        intake, find = Intake(PRODUCT), self._store.find
-        self._scoring = Scoring(intake, self._gathered, opened.vault, find)
+        self._scoring = Scoring(self._gathered, opened.vault, self._store.find)
         free = active._replace(day=Day(), always=())
         key = Key(SIMULATED_KEY_ID, book.lender, book.mode, b"", "", (), 0)
         self._caller = Caller(key, book, free, opened.vault.ring(book.lender))

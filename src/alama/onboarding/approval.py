@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from alama.core import model as models
-from alama.core.errors import InvalidModel, InvalidPolicy, UnknownCurrency
+from alama.core.errors import InvalidFields, InvalidModel, InvalidPolicy, UnknownCurrency
 from alama.core.lending.ready_policy import ReadyPolicy
 from alama.core.model import ReadyModel
+from alama.core.own_fields import reading
 from alama.lenders import keys
 from alama.lenders.keys import is_open
+from alama.lenders.own_fields import own_fields_in_force
 from alama.lenders.records import Deployment, Key, OnboardingIncomplete, Signed
 from alama.onboarding.records import (
     ApprovalBlocked,
@@ -139,8 +141,9 @@ class Approval:
             ) from error
         try:
             policy = policies.policy_by_id(self._stores.registry, book, policy_id)
-            ReadyPolicy(policy, ReadyModel(model, policy.currency))
-        except (InvalidPolicy, UnknownCurrency) as error:
+            own = own_fields_in_force(self._stores.registry, lender)
+            ReadyPolicy(policy, ReadyModel(reading(model, own), policy.currency))
+        except (InvalidFields, InvalidModel, InvalidPolicy, UnknownCurrency) as error:
             raise ApprovalBlocked(
                 f"the model and the policy in force cannot answer together: {error}",
                 hint=error.hint or "put another policy in force",

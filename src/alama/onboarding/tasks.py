@@ -20,7 +20,9 @@ from alama.core import model as models
 from alama.core.errors import FileProblem, TrainingProblem
 from alama.core.lending.ready_policy import ReadyPolicy
 from alama.core.model import Model, ReadyModel
+from alama.core.own_fields import reading
 from alama.core.product import PRODUCT
+from alama.lenders.own_fields import own_fields_in_force
 from alama.onboarding.histories import write_history
 from alama.onboarding.records import (
     Candidate,
@@ -215,7 +217,10 @@ class Tasks:
         model_id, policy_id = registry.deployed(book) or (None, None)
         policy = policies.policy_by_id(registry, book, policy_id)
         current = None if model_id is None else models.stored(registry.model(model_id), model_id)
-        return current, lambda model: ReadyPolicy(policy, ReadyModel(model, policy.currency))
+        own = own_fields_in_force(registry, book.lender)
+        return current, lambda model: ReadyPolicy(
+            policy, ReadyModel(reading(model, own), policy.currency)
+        )
 
 
 def _after_reading(watch: Watch) -> Callable[[str, float, str], None]:

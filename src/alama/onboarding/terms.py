@@ -135,7 +135,7 @@ class Agreement:
 
     def _other_law(self, lender: str, place: Jurisdiction) -> str | None:
         text = policies.text_in_force(self._stores.registry, Book(lender, Mode.LIVE))
-        in_force = policy_text.read(text).jurisdiction
+        in_force = policy_text.unjudged(text).jurisdiction
         return None if in_force == place.code else in_force
 
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from sqlalchemy import and_, case, exists, func, inspect, or_, select, text
 
 from alama.lenders import schema as lenders_schema
+from alama.memory import schema as memory_schema
 from alama.monitoring import schema as monitoring_schema
 from alama.monitoring.records import SIMULATED_KEY_ID
 from alama.onboarding import schema as onboarding_schema
@@ -136,6 +137,7 @@ LARGE: Final = frozenset(
         schema.events,
         webhooks_schema.webhook_attempts,
         vault_schema.applicant_keys,
+        memory_schema.borrowers,
         monitoring_schema.outcomes,
         schema.reviews,
         monitoring_schema.shadow_scores,
@@ -244,7 +246,12 @@ def _vault_keys() -> Iterator[Rule]:
         # What was erased has nothing that would be opened.
         still = applicants.c.wrapped.is_not(None) if table is applicants else None
         yield rule if still is None else rule._replace(broken=still & rule.broken)
-    for table in (scoring_schema.scores, scoring_schema.idempotency, schema.reviews):
+    for table in (
+        scoring_schema.scores,
+        scoring_schema.idempotency,
+        schema.reviews,
+        memory_schema.borrowers,
+    ):
         column = table.c.applicant_key_id
         yield _gone(
             column,

@@ -26,6 +26,7 @@ class Scope(StrEnum):
     WRITE = "scores:write"
     READ = "scores:read"
     OUTCOMES_WRITE = "outcomes:write"
+    LOANS_WRITE = "loans:write"
     REVIEWS_WRITE = "reviews:write"
     MONITORING_READ = "monitoring:read"
     WEBHOOKS_WRITE = "webhooks:write"

@@ -19,6 +19,7 @@ from alama.core.errors import InvalidPolicy, PolicyFault, UnknownCurrency
 from alama.core.lending import policy_check, policy_text
 from alama.core.lending.draft import draft, draft_text
 from alama.core.lending.policy import (
+    CounterOffers,
     Daily,
     Decision,
     Kind,
@@ -441,10 +442,23 @@ def summary(ready: ReadyPolicy) -> Table:
         ("price at most", _caps(policy)),
         ("in a day", _daily(policy.currency, policy.daily)),
         ("to a person", _referrals(policy)),
+        *_counter_offers(policy),
     ]
     if not policy.rules:
         rows.append(("own rules", "none"))
     return facts(rows)
+
+
+_COUNTER_OFFERS: Final = {
+    CounterOffers.SHOW: "shown where one would be approved",
+    CounterOffers.APPROVE: "approved in place of what was asked for",
+    CounterOffers.NONE: "not told of",
+}
+
+
+def _counter_offers(policy: Policy) -> Iterator[tuple[str, str]]:
+    if not isinstance(policy.counter_offers, UnsetType):
+        yield "other loans", _COUNTER_OFFERS[policy.counter_offers]
 
 
 def _referrals(policy: Policy) -> str:
@@ -515,8 +529,16 @@ def rule_table(rules: Sequence[OwnRule]) -> Table:
     table = plain_table("rule", "decision", "when")
     table.columns[1].no_wrap = True
     for rule in rules:
-        table.add_row(rule.name, rule.decision.value, rule.when)
+        table.add_row(rule.name, what_follows(rule), rule.when)
     return table
+
+
+def what_follows(rule: OwnRule) -> str:
+    """Say what a rule does where it fires."""
+    said = [] if isinstance(rule.decision, UnsetType) else [rule.decision.value]
+    if not isinstance(rule.limit_max, UnsetType):
+        said.append(f"up to {number(rule.limit_max)}")
+    return ", ".join(said)
 
 
 def tier_table(policy: Policy) -> Table:

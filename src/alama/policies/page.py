@@ -9,6 +9,8 @@ import math
 from bisect import bisect_right
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from msgspec import UnsetType
+
 from alama.core.lending.policy import SEVERITY, Decision, OwnRule, Policy, changes
 from alama.core.lending.simulation import Figures, Group, Simulation, offer_changes, told
 from alama.platform.pages import numbers, render
@@ -323,11 +325,19 @@ def _price_edges(low: float, high: float) -> list[float]:
     return [round(place * step, 6) for place in range(first, last + 1)]
 
 
+def _deciding(policy: Policy) -> dict[str, Decision]:
+    """Give what the policy's own rules leave at best, but for those that bound limits alone."""
+    return {
+        rule.name: rule.decision
+        for rule in policy.rules
+        if not isinstance(rule.decision, UnsetType)
+    }
+
+
 def _rules(simulation: Simulation) -> Markup:
     """Draw how often each rule objected, those that changed most first."""
     old, new = simulation.old, simulation.new
-    own_old = {rule.name: rule for rule in old.policy.rules}
-    own_new = {rule.name: rule for rule in new.policy.rules}
+    own_old, own_new = (_deciding(portfolio.policy) for portfolio in (old, new))
     codes = {*old.rules, *new.rules, *own_old, *own_new}
     listed = []
     for code in codes:
@@ -339,7 +349,7 @@ def _rules(simulation: Simulation) -> Markup:
                 code,
                 None if fresh else float(old.rules[code]),
                 None if gone else float(new.rules[code]),
-                "" if own is None else own.decision.lower(),
+                "" if own is None else own.lower(),
             )
         )
     listed.sort(key=lambda pair: (-max(pair.before or 0.0, pair.after or 0.0), pair.name))

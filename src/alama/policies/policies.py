@@ -9,6 +9,9 @@ from alama.core.errors import InvalidPolicy
 from alama.core.lending import draft, policy_text
 from alama.core.lending.ready_policy import ReadyPolicy
 from alama.core.model import Model, ReadyModel
+from alama.core.own_fields import answering, reading
+from alama.core.product import PRODUCT
+from alama.lenders.own_fields import own_fields_in_force
 from alama.lenders.records import Deployment, Pause, Signed, UnknownPolicy
 from alama.platform.errors import InvalidName
 
@@ -16,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from alama.core.lending.policy import Policy
+    from alama.core.own_fields import OwnFields
     from alama.lenders.store import Registry
     from alama.platform.book import Book
     from alama.platform.clock import Clock
@@ -60,15 +64,17 @@ def activate(
 
     It must be sound, in the lender's currency, and fit the model that answers there.
     """
-    _check_signature(signed)
-    policy = policy_text.read(text)
+    check_signature(signed)
+    own = own_fields_in_force(registry, book.lender)
+    policy = policy_text.read(text, answering(PRODUCT, own))
     require_fit(registry, book, policy, builtin)
     registry.keep_policy(policy.id, text, signed.at_us)
     registry.deploy_policy(book, policy.id, signed)
     return policy
 
 
-def _check_signature(signed: Signed) -> None:
+def check_signature(signed: Signed) -> None:
+    """Raise `InvalidName` where who signs, or why, is not said on one line."""
     for said in (signed.by, signed.note):
         if said is not None and not _is_line(said):
             raise InvalidName(f"a name or a note has 1 to {TEXT_MAX} characters, all on one line")
@@ -79,9 +85,16 @@ def _is_line(text: str) -> bool:
 
 
 def require_fit(
-    registry: Registry, book: Book, policy: Policy, builtin: Callable[[], Model]
+    registry: Registry,
+    book: Book,
+    policy: Policy,
+    builtin: Callable[[], Model],
+    own: OwnFields | None = None,
 ) -> ReadyPolicy:
-    """Lay a policy out for the model of a book, or raise `InvalidPolicy` and say why not."""
+    """Lay a policy out for the model of a book, or raise `InvalidPolicy` and say why not.
+
+    Without own fields those that the lender has in force are meant.
+    """
     currency = registry.lender(book.lender).currency
     if policy.currency != currency:
         raise InvalidPolicy(
@@ -93,7 +106,8 @@ def require_fit(
     # Before its onboarding a live book has no model: then the built-in one stands in for it.
     stored = None if model_id is None else models.stored(registry.model(model_id), model_id)
     model = stored or builtin()
-    return ReadyPolicy(policy, ReadyModel(model, policy.currency))
+    declared = own_fields_in_force(registry, book.lender) if own is None else own
+    return ReadyPolicy(policy, ReadyModel(reading(model, declared), policy.currency))
 
 
 def reactivate(
@@ -104,7 +118,7 @@ def reactivate(
     builtin: Callable[[], Model],
 ) -> None:
     """Go back to a policy that answered in this book before, or to the default one."""
-    _check_signature(signed)
+    check_signature(signed)
     policy_id = recall(registry, book, reference)
     policy = policy_by_id(registry, book, policy_id)
     # The model may have changed since: it must fit that one.

@@ -20,7 +20,9 @@ from alama.core.lending.policy import SEVERITY, Decision, Policy, changes
 from alama.core.lending.ready_policy import ReadyPolicy
 from alama.core.lending.simulation import Case, Simulation, offer_changes, simulate, told
 from alama.core.model import Model, ReadyModel
+from alama.core.own_fields import reading
 from alama.lenders.installation import Installation, existing_installation, installation_at_hand
+from alama.lenders.own_fields import own_fields_ever
 from alama.platform import clock
 from alama.platform.book import Book, Mode
 from alama.platform.days import DAY_US
@@ -30,6 +32,7 @@ from alama.platform.files import sheets
 from alama.platform.files.packaged import model_at
 from alama.platform.files.promise import promised
 from alama.platform.files.texts import is_file, is_namesake, read_policy, titled
+from alama.platform.pages import numbers
 from alama.platform.terminal import terminal
 from alama.platform.terminal.command import Subparsers, add_mode, whole
 from alama.platform.terminal.tables import LOWERS, RAISES, mention_rest, plain_table
@@ -285,9 +288,14 @@ def _refuse_near_scores(given: str) -> None:
 def _model(args: argparse.Namespace, opened: Installation | None, book: Book) -> Model:
     """Give the model that is named, or that answers in the book, or the built-in one."""
     deployed = None if opened is None else opened.registry.deployed(book)
-    if args.model is not None or opened is None or deployed is None or deployed[0] is None:
+    if opened is None:
         return model_at(args.model)
-    return models.stored(opened.registry.model(deployed[0]), deployed[0])
+    if args.model is not None or deployed is None or deployed[0] is None:
+        model = model_at(args.model)
+    else:
+        model = models.stored(opened.registry.model(deployed[0]), deployed[0])
+    own = own_fields_ever(opened.registry, book.lender)
+    return reading(model, own) if own.fields else model
 
 
 def _old_policy(
@@ -365,7 +373,7 @@ def _show_summary(simulation: Simulation, described: str) -> None:
         terminal.section(f"Applications that change decision{shown}", _switches(simulation))
     terminal.say(f"\n{_sentence(simulation)}")
     for said in sentences(simulation):
-        terminal.say(said)
+        terminal.say(_typed(said))
 
 
 def _named(policy: Policy) -> str:
@@ -462,6 +470,12 @@ _PARTS_OF_PROFIT: Final = (
     ("- expected loss", "loss"),
     ("= expected profit", "profit"),
 )
+
+
+def _typed(said: str) -> str:
+    """Give a sentence of the page in the signs of a terminal."""
+    plain = said.replace(numbers.NARROW_SPACE, "").replace(numbers.NO_BREAK, " ")
+    return plain.replace(numbers.MINUS, "-")
 
 
 def _between(found: Sum) -> str:

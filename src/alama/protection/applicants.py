@@ -19,6 +19,8 @@ from sqlalchemy import Table, delete, insert, null, select, update
 from alama.core.application import may_be_word
 from alama.core.catalogue import WORD_LENGTH_MAX
 from alama.core.errors import AlamaError
+from alama.memory.borrower import HOUR_US, hour_of, remembered
+from alama.memory.store import StoredBorrower, forget, open_borrower, stored_borrower
 from alama.monitoring.reviews import opened
 from alama.monitoring.sequels import sequels_of, shadows_of
 from alama.platform.acts import ERASED_US, HOLD, Act, ActKind, ActLog, Detail, act_in_book
@@ -40,7 +42,9 @@ if TYPE_CHECKING:
 
     from sqlalchemy import ColumnElement, Connection
 
+    from alama.core.memory import Amount
     from alama.lenders.installation import Installation
+    from alama.memory.borrower import KeptLoan
     from alama.platform.clock import Clock
     from alama.platform.database.database import Database
     from alama.scoring.lists import ListEntry
@@ -114,9 +118,13 @@ class Held(NamedTuple):
 
 
 class TakenOut(NamedTuple):
-    """The same with what became of each score, and what other models would have said, by its id."""
+    """The same with what became of each score, and what other models would have said, by its id.
+
+    `borrower` is what is remembered of them, sealed; None: nothing is.
+    """
 
     held: Held
+    borrower: StoredBorrower | None
     sequels: Mapping[str, StoredSequel]
     shadows: Mapping[str, Sequence[Shadowed]]
 
@@ -209,8 +217,10 @@ class ApplicantStore:
             request_ids = [stored.row.request_id for stored in found]
             sequels = sequels_of(connection, book, request_ids)
             shadows = shadows_of(connection, book, request_ids)
+            borrower = stored_borrower(connection, _on(schema.applicant_keys, book, subject))
             self._log.append(connection, applicant_exported(book, key.id, len(found), by))
-        return TakenOut(Held(key.id, key.created_us, found, holds, listed), sequels, shadows)
+        held = Held(key.id, key.created_us, found, holds, listed)
+        return TakenOut(held, borrower, sequels, shadows)
 
     def erase(
         self,
@@ -229,6 +239,7 @@ class ApplicantStore:
                 require_theirs(found)
                 replies = _forget_replies(connection, key.id)
                 _destroy(connection, key.id, now_us)
+                forget(connection, [key.id])
                 take_off(connection, book, key.id)
                 # Those that stood once: the audit says so, by the id of the key.
                 holds = legal_holds
@@ -388,13 +399,13 @@ class Applicants:
         reference = _reference(applicant_ref)
         subject = self._subject(book, reference)
         taken = self._store.take_out(book, subject, self._require_theirs(book, subject), by)
-        held = taken.held
+        held, now_us = taken.held, self._clock()
         return ApplicantExport(
             format=FORMAT,
             lender=book.lender,
             mode=book.mode.value,
             applicant_ref=reference,
-            exported_at=moment(self._clock()),
+            exported_at=moment(now_us),
             held_since=moment(held.since_us),
             scores=[
                 exported_score(
@@ -405,6 +416,7 @@ class Applicants:
                 )
                 for stored in held.scores
             ],
+            memory=_exported_memory(self._vault, taken.borrower, hour_of(now_us)),
             legal_holds=[_exported_hold(hold) for hold in held.holds],
             list_entry=None if held.listed is None else _exported_entry(held.listed),
             remarks=list(REMARKS),
@@ -586,6 +598,52 @@ class ExportedScore(msgspec.Struct, frozen=True, kw_only=True):
     ] = []
 
 
+class ExportedAsking(msgspec.Struct, frozen=True, kw_only=True):
+    """Applications of one hour."""
+
+    hour: Annotated[Utc, Meta(description="When it began, in UTC.")]
+    applications: Annotated[int, Meta(description="How many there were.")]
+    declined: Annotated[int, Meta(description="How many of them were declined.")]
+
+
+class ExportedPromise(msgspec.Struct, frozen=True, kw_only=True):
+    """What was approved and may be paid out."""
+
+    hour: Annotated[Utc, Meta(description="When it began in which it was approved, in UTC.")]
+    amount: Annotated[float, Meta(description="In the lender's currency.")]
+    request_id: Annotated[str, Meta(description="Of the score.")]
+
+
+class ExportedMoney(msgspec.Struct, frozen=True, kw_only=True):
+    """Money on a day."""
+
+    date: Annotated[Day, Meta(description="When it was paid, or falls due.")]
+    amount: Annotated[float, Meta(description="In the lender's currency.")]
+
+
+class ExportedLoan(msgspec.Struct, frozen=True, kw_only=True):
+    """A loan, as the lender told of it."""
+
+    name: Annotated[str, Meta(description="The lender's own, or the score's.")]
+    disbursed_on: Annotated[Day | None, Meta(description="When it was paid out; null: unknown.")]
+    amount: Annotated[float | None, Meta(description="What was paid out; null: unknown.")]
+    due: Annotated[list[ExportedMoney], Meta(description="The payments agreed on.")]
+    payments: Annotated[list[ExportedMoney], Meta(description="What came back.")]
+    closed_on: Annotated[Day | None, Meta(description="When it was closed; null: it is not.")]
+    closed_as: Annotated[str | None, Meta(description="How it was closed; null: it is not.")]
+
+
+class ExportedMemory(msgspec.Struct, frozen=True, kw_only=True):
+    """What is remembered of a borrower, and the figures that rules read of it."""
+
+    figures: Annotated[
+        dict[str, float | None], Meta(description="As they stand now, by the names of the fields.")
+    ]
+    applications: Annotated[list[ExportedAsking], Meta(description="Of the last 30 days.")]
+    approved: Annotated[list[ExportedPromise], Meta(description="Of the last 30 days.")]
+    loans: Annotated[list[ExportedLoan], Meta(description="All that were told of.")]
+
+
 class ApplicantExport(msgspec.Struct, frozen=True, kw_only=True):
     """Everything that is held on one applicant, as one document."""
 
@@ -598,6 +656,10 @@ class ApplicantExport(msgspec.Struct, frozen=True, kw_only=True):
     exported_at: Moment
     held_since: Annotated[Utc, Meta(description="When the first of it came, in UTC.")]
     scores: Annotated[list[ExportedScore], Meta(description="All of them, oldest first.")]
+    memory: Annotated[
+        ExportedMemory | None,
+        Meta(description="What is remembered of the borrower; null: nothing is."),
+    ] = None
     legal_holds: Annotated[list[ExportedHold], Meta(description="Those that stand or stood.")]
     remarks: Annotated[list[str], Meta(description="How to read this, for people.")]
     list_entry: Annotated[
@@ -618,6 +680,10 @@ REMARKS: Final = (
         "`review` is what a person decided on a score, where one did; `outcome` what the lender "
         "said of the loan. `shadow_scores` are what other models would have said, which were tried "
         "beside the one that decided."
+    ),
+    (
+        "`memory` is what rules may read of earlier applications and loans; outcomes that stand "
+        "beside scores count there as loans too."
     ),
     "Replies kept for retries repeat what the scores say, for 72 hours, and are not listed.",
 )
@@ -688,6 +754,49 @@ def _exported_outcome(outcome: Outcome) -> ExportedOutcome:
         repaid_amount=outcome.repaid_amount,
         recorded_at=moment(outcome.recorded_us),
     )
+
+
+def _exported_memory(
+    vault: Vault, stored: StoredBorrower | None, hour: int
+) -> ExportedMemory | None:
+    if stored is None:
+        return None
+    borrower = open_borrower(vault, stored)
+    return ExportedMemory(
+        figures=msgspec.structs.asdict(remembered(borrower, hour)),
+        applications=[
+            ExportedAsking(
+                hour=moment(one.hour * HOUR_US),
+                applications=one.applications,
+                declined=one.declined,
+            )
+            for one in borrower.asked
+        ],
+        approved=[
+            ExportedPromise(
+                hour=moment(one.hour * HOUR_US), amount=one.amount, request_id=one.request_id
+            )
+            for one in borrower.promises
+        ],
+        loans=[_exported_loan(name, loan) for name, loan in sorted(borrower.loans.items())],
+    )
+
+
+def _exported_loan(name: str, loan: KeptLoan) -> ExportedLoan:
+    lent, closed = loan.disbursed, loan.closed
+    return ExportedLoan(
+        name=name,
+        disbursed_on=None if lent is None else date_of(lent.day),
+        amount=None if lent is None else lent.amount,
+        due=_exported_money(() if lent is None else lent.dues),
+        payments=_exported_money(sorted(loan.payments.values())),
+        closed_on=None if closed is None else date_of(closed.day),
+        closed_as=None if closed is None else closed.ending.value,
+    )
+
+
+def _exported_money(amounts: Sequence[Amount]) -> list[ExportedMoney]:
+    return [ExportedMoney(date=date_of(one.day), amount=one.money) for one in amounts]
 
 
 def _exported_entry(entry: ListEntry) -> ExportedListEntry:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from rich.text import Text
 
-from alama.core import receipts
+from alama.core import own_fields, receipts
 from alama.core.application import visible
 from alama.core.errors import AlamaError, InvalidReceipt
 from alama.core.lending import draft, policy_text
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from alama.core.lending.policy import Policy
+    from alama.core.own_fields import OwnFields
     from alama.core.receipts import Receipt
     from alama.platform.terminal.command import Subparsers
 
@@ -117,6 +118,7 @@ def _register_verify(actions: Subparsers) -> None:
     add("file", type=Path, metavar="FILE", help="a receipt; - reads standard input")
     add("--model", type=Path, metavar="FILE", help="that it names (default: the built-in one)")
     add("--policy", type=Path, metavar="FILE", help="that it names (default: the default one)")
+    add("--fields", type=Path, metavar="FILE", help="the lender's own that it names, if any")
     add(
         "--key",
         action="append",
@@ -195,7 +197,17 @@ def _read(path: Path) -> Receipt:
 
 def _replayed(receipt: Receipt, args: argparse.Namespace) -> Sequence[Difference]:
     model = model_at(args.model)
-    return replay(replaying.recall(receipt, model, _policy(args.policy, receipt)))
+    policy, own = _policy(args.policy, receipt), _own_fields(args.fields, receipt)
+    return replay(replaying.recall(receipt, model, policy, own))
+
+
+def _own_fields(path: Path | None, receipt: Receipt) -> OwnFields:
+    """Read a lender's own fields as they were when it decided; none where none are named."""
+    if path is None:
+        return own_fields.NOTHING
+    text = read_bytes(path, own_fields.SIZE_MAX)
+    with told_of(path):
+        return own_fields.decode(text, receipt.fields_id or "")
 
 
 def _policy(path: Path | None, receipt: Receipt) -> Policy:

@@ -17,6 +17,7 @@ from alama.core.chain import Link, UnreadableBody, names
 from alama.core.errors import AlamaError, InvalidReceipt
 from alama.core.lending.ready_policy import ReadyPolicy
 from alama.core.model import Model, ReadyModel
+from alama.core.own_fields import NOTHING, OwnFields, reading
 from alama.core.receipts import KeptScore, Receipt
 from alama.platform.errors import Kind, StoreUnfit
 from alama.protection.audit.signers import trusted_keys
@@ -132,20 +133,29 @@ def _in_clear(row: ScoreRow) -> KeptScore:
 # --------------------------------------------------------------------------------- replaying
 
 
-def recall(receipt: Receipt, model: Model, policy: Policy) -> Record:
-    """Bring together what a receipt says with the model and the policy that it names.
+def recall(receipt: Receipt, model: Model, policy: Policy, own: OwnFields = NOTHING) -> Record:
+    """Bring together what a receipt says with the model, the policy and the fields that it names.
 
     Raises `InvalidReceipt` where it names others.
     """
     _require_named("model", "models", receipt.score.model_id, model.id)
     _require_named("policy", "policy", receipt.score.policy_id, policy.id)
+    if (receipt.fields_id or "") != own.id:
+        fields_id = receipt.fields_id or "none"
+        raise InvalidReceipt(
+            f"the receipt names other own fields of the lender than those at hand: {fields_id}",
+            hint=f"the lender has them: alama fields show --id {fields_id} > fields.toml; then add "
+            "--fields fields.toml"
+            if receipt.fields_id
+            else "leave --fields out",
+        )
     columns = msgspec.structs.asdict(receipt.score)
     said = assessment_of(receipt)
     row = ScoreRow(
         **columns, seal_key_id=None, sealed=b"", applicant_key_id=None, propensity=said.propensity
     )
     sealed = Sealed(receipt.application.encode(), said)
-    ready = ReadyModel(model, policy.currency)
+    ready = ReadyModel(reading(model, own) if own.fields else model, policy.currency)
     return Record(row, sealed, ready, ReadyPolicy(policy, ready))
 
 

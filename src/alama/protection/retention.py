@@ -19,6 +19,8 @@ import msgspec
 from sqlalchemy import BigInteger, cast, delete, exists, func, or_, select
 
 from alama.core.errors import AlamaError, InvalidPolicy, UnknownJurisdiction
+from alama.memory import schema as memory_schema
+from alama.memory.store import forget
 from alama.monitoring import schema as monitoring_schema
 from alama.platform import ids
 from alama.platform.acts import BEFORE_US, Act, ActKind, ActLog, Detail, act_in_book
@@ -131,12 +133,23 @@ class Period(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """What a run would delete: scores of a book, given before a time and due for `days` days."""
+    """What a run would delete: scores of a book, given before a time and due for `days` days.
+
+    Beside them `borrowers` of whom no score is left, and nothing was told since that time.
+    """
 
     book: Book
     days: int
     before_us: int
     scores: int
+    borrowers: int = 0
+
+
+class Gone(NamedTuple):
+    """What one transaction has deleted: scores, and borrowers of whom there was none."""
+
+    scores: int
+    borrowers: int
 
 
 DELETED_AT_ONCE: Final = 1_000
@@ -150,6 +163,12 @@ class RetentionStore:
         self._database = database
         self._log = log
 
+    def unscored(self, book: Book, before_us: int) -> int:
+        """How many borrowers may go of whom there is no score, and nothing was told since."""
+        old = _unscored_query(book, before_us).subquery()
+        with self._database.reading() as connection:
+            return connection.execute(select(func.count()).select_from(old)).scalar_one()
+
     def outlived(self, book: Book, before_us: int) -> int:
         """How many scores of a book may go."""
         old = _outlived(book, before_us).subquery()
@@ -161,7 +180,7 @@ class RetentionStore:
         with self._database.reading() as connection:
             return connection.execute(query).scalar_one()
 
-    def delete_outlived(self, plan: Plan, by: str | None) -> int:
+    def delete_outlived(self, plan: Plan, by: str | None) -> Gone:
         """Delete some of those, with what is theirs alone, and note which; how many are gone."""
         some = _outlived(plan.book, plan.before_us).order_by(schema.scores.c.request_id)
         with self._database.writing() as connection:
@@ -170,10 +189,12 @@ class RetentionStore:
             request_ids = [row.request_id for row in gone]
             _delete_scores(connection, plan, request_ids)
             over = self._forget_ended(connection, plan, by)
-            _delete_keys(connection, sorted({*_keys_of(gone), *over}))
-            if gone:
+            _delete_keys(connection, sorted({*_keys_of(gone), *over}), plan.before_us)
+            unscored = _unscored(connection, plan.book, plan.before_us)
+            _delete_keys(connection, unscored, plan.before_us)
+            if gone or unscored:
                 self._log.append(connection, retention_run(plan, request_ids, by))
-        return len(gone)
+        return Gone(len(gone), len(unscored))
 
     def _forget_ended(self, connection: Connection, plan: Plan, by: str | None) -> Sequence[str]:
         """Forget entries of lists that ended as long ago, unless a hold stands; give whose."""
@@ -210,6 +231,35 @@ def _outlived(book: Book, before_us: int) -> Select[Any]:
         scores.c.created_us + cast(scores.c.recommended_term_days, BigInteger) * DAY_US < before_us,
         ~held,
     )
+
+
+def _unscored_query(book: Book, before_us: int) -> Select[Any]:
+    """Select the keys of borrowers of whom no score is left, unless a hold stands."""
+    borrowers, keys, holds = memory_schema.borrowers, vault_schema.applicant_keys, legal_holds
+    held = exists(
+        select(holds.c.id)
+        .join(keys, same_applicant())
+        .where(keys.c.id == borrowers.c.applicant_key_id, holds.c.released_us.is_(None))
+    )
+    named = [
+        exists(select(table.c.request_id).where(table.c.applicant_key_id == key_id))
+        for table in (schema.scores, tables.reviews)
+        for key_id in (borrowers.c.applicant_key_id,)
+    ]
+    return select(borrowers.c.applicant_key_id).where(
+        in_book(borrowers, book), borrowers.c.updated_us < before_us, ~or_(*named), ~held
+    )
+
+
+def _unscored(connection: Connection, book: Book, before_us: int) -> list[str]:
+    """Give some of those keys, and keep everybody else from using them."""
+    query = _unscored_query(book, before_us).order_by(memory_schema.borrowers.c.applicant_key_id)
+    found = connection.execute(query.limit(DELETED_AT_ONCE)).scalars().all()
+    lock_keys(connection, vault_schema.applicant_keys.c.id.in_(found))
+    held = under_hold(connection, found)
+    # Somebody may have told of them before they were locked.
+    again = query.where(memory_schema.borrowers.c.applicant_key_id.in_(found))
+    return [one for one in connection.execute(again).scalars() if one not in held]
 
 
 def _given_before(book: Book, before_us: int) -> Sequence[ColumnElement[bool]]:
@@ -275,13 +325,19 @@ def _delete_aftermath(connection: Connection, book: Book, request_ids: Sequence[
         connection.execute(gone)
 
 
-def _delete_keys(connection: Connection, key_ids: Sequence[str]) -> None:
-    """Delete the keys under which nothing is left, and what was noted of their applicants."""
+def _delete_keys(connection: Connection, key_ids: Sequence[str], before_us: int) -> None:
+    """Delete the keys under which nothing is left, and what was noted of their applicants.
+
+    What is remembered of a borrower goes along, unless something was told of them since.
+    """
+    borrowers = memory_schema.borrowers
     keys, holds = vault_schema.applicant_keys, legal_holds
     used = [
         exists(select(table.c.applicant_key_id).where(table.c.applicant_key_id == keys.c.id))
         for table in (schema.scores, tables.reviews, schema.list_entries)
     ]
+    recent = borrowers.c.updated_us >= before_us
+    used.append(exists().where(borrowers.c.applicant_key_id == keys.c.id, recent))
     unused = keys.c.id.in_(key_ids) & ~or_(*used)
     query = select(keys.c.id, keys.c.lender, keys.c.mode, keys.c.subject).where(unused)
     for key in connection.execute(query).all():
@@ -292,6 +348,7 @@ def _delete_keys(connection: Connection, key_ids: Sequence[str]) -> None:
                 holds.c.subject == key.subject,
             )
         )
+        forget(connection, [key.id])
         connection.execute(delete(keys).where(keys.c.id == key.id))
 
 
@@ -375,7 +432,9 @@ class Retention:
         elif law is not None and days < law.days:
             raise PeriodTooShort(days, law)
         before_us = self._before_us(days)
-        return Plan(book, days, before_us, self._store.outlived(book, before_us))
+        store = self._store
+        old, unscored = store.outlived(book, before_us), store.unscored(book, before_us)
+        return Plan(book, days, before_us, old, unscored)
 
     def _law_of_all(self, book: Book, period: Period, days: int | None) -> Law | None:
         """Give the strictest law of a book and of the scores that would go, or raise `LawUnknown`.
@@ -400,7 +459,7 @@ class Retention:
         for book in self.books():
             with suppress(NoPeriod, LawUnknown):  # `alama retention show` says why
                 plans.append(self.plan(book))
-        return [plan for plan in plans if plan.scores]
+        return [plan for plan in plans if plan.scores or plan.borrowers]
 
     def is_usual(self, plan: Plan) -> bool:
         """Say whether a plan is as little as goes on any day, or a person has to say so."""
@@ -412,8 +471,8 @@ class Retention:
         Each has an act that names its scores: wherever a crash ends this, the audit accounts for
         exactly those that are gone.
         """
-        while gone := self._store.delete_outlived(plan, by):
-            yield gone
+        while any(gone := self._store.delete_outlived(plan, by)):
+            yield gone.scores
 
     def finish(self) -> bool:
         """Leave no trace of what was deleted; False where that has to be done again later."""

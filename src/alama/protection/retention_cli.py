@@ -85,7 +85,7 @@ def show(_: argparse.Namespace) -> int:
 
 def _by_itself(retention: Retention, plan: Plan) -> str:
     """Say whether what is due goes by itself."""
-    if not plan.scores:
+    if not (plan.scores or plan.borrowers):
         return ""
     return "yes" if retention.is_usual(plan) else "no: wants `run`"
 
@@ -97,7 +97,7 @@ def run(args: argparse.Namespace) -> int:
         if opened.clock.leap is not None:
             raise ClockLeapt("nothing was deleted")
         plans = list(_plans(Retention.at(opened), args.lender, args.days))
-        due = [plan for plan in plans if plan.scores]
+        due = [plan for plan in plans if plan.scores or plan.borrowers]
         if args.dry_run:
             _say_plans(due)
         elif due:

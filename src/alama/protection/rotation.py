@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from sqlalchemy import and_, bindparam, func, insert, select, update
 
+from alama.memory.store import reseal
 from alama.onboarding.histories import MovePart, count_parts_under, move_parts
 from alama.platform.acts import RETIRES, VOUCHED, Act, ActKind, ActLog, Detail, act_in_book
 from alama.platform.database import tables
@@ -288,6 +289,7 @@ class RotationStore:
                 )
                 for column in SEALED
             )
+            count += reseal(connection, renewed.id, change)
             self._log.append(connection, act(old, renewed, count))
         return count
 

@@ -13,6 +13,7 @@ from msgspec import UNSET, Meta, UnsetType
 from msgspec.structs import astuple
 
 from alama.core.application import CONTROLS, looks_personal, may_be_word
+from alama.core.assess import menu
 from alama.core.calibration import SCORE_MAX, SCORE_MIN, TO_WHOLE
 from alama.core.catalogue import WORD_LENGTH_MAX
 from alama.core.errors import InvalidApplication, MalformedDocument
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from alama.core.assess import Assessment
+    from alama.core.lending.asking import LoanChoice
     from alama.core.lending.offer import Offer
     from alama.core.lending.ready_policy import ReadyPolicy
     from alama.core.reasons.dictionary import Language
@@ -198,6 +200,54 @@ class ScheduleDetail(msgspec.Struct, frozen=True, gc=False):
     payments: list[ScheduledPayment]
 
 
+class LoanOnOffer(msgspec.Struct, frozen=True, gc=False):
+    """A loan that could be asked for, and what would be answered.
+
+    Asked for it, `POST /v1/score` gives this decision and probability, this term, and a limit that
+    is no smaller.
+    """
+
+    decision: Annotated[
+        str, Meta(description="APPROVED, or REVIEW where a person would decide. An open set.")
+    ]
+    amount: Annotated[float, Meta(ge=0, description="What is lent, in the lender's currency.")]
+    term_days: Annotated[int, Meta(ge=1, description="Its term.", extra_json_schema=INT32)]
+    payment: Annotated[
+        float, Meta(ge=0, description="Each payment; the last one takes what rounding leaves.")
+    ]
+    payments: Annotated[
+        int, Meta(ge=1, description="How many payments there are.", extra_json_schema=INT32)
+    ]
+    total: Annotated[float, Meta(ge=0, description="All payments together.")]
+    apr: Annotated[float, Meta(ge=0, description="Percent a year, as `recommended_apr` is meant.")]
+    default_probability: Annotated[
+        float, Meta(ge=0, le=1, description="Of this loan, as a fraction.")
+    ]
+
+
+class CounterOffers(msgspec.Struct, frozen=True, gc=False):
+    """Other loans than the one that was asked for, and is not approved."""
+
+    approved: Annotated[
+        LoanOnOffer | None,
+        Meta(description="The largest that would be approved; null where none would."),
+    ]
+    review: Annotated[
+        LoanOnOffer | None,
+        Meta(
+            description="The largest that a person would decide on, where the loan as asked is "
+            "declined and this one is larger than the one above; else null."
+        ),
+    ]
+    as_asked: Annotated[
+        list[str],
+        Meta(
+            description="Where the policy has approved the counter-offer: codes of what decided "
+            "against the loan that was asked for. Else empty."
+        ),
+    ]
+
+
 class OfferDetail(msgspec.Struct, frozen=True, gc=False):
     """The arithmetic behind the recommended limit, term and APR."""
 
@@ -223,6 +273,14 @@ class OfferDetail(msgspec.Struct, frozen=True, gc=False):
     aprs: Annotated[
         AprDefinitions | None,
         Meta(description="By each definition; null where the policy says nothing of repayment."),
+    ]
+    capped_by: Annotated[
+        list[str],
+        Meta(description="The policy's own rules that bound the limit to what it is."),
+    ]
+    counter_offers: Annotated[
+        CounterOffers | None,
+        Meta(description="Other loans; null where there is none, or the policy tells of none."),
     ]
 
 
@@ -268,6 +326,13 @@ class ScoreReply(Scored, frozen=True):
     schedule: Annotated[
         ScheduleDetail | UnsetType | None,
         Meta(description="With `expand`: the payments; null where nothing is offered."),
+    ] = UNSET
+    offers: Annotated[
+        list[LoanOnOffer] | UnsetType,
+        Meta(
+            description="With `expand`: a menu of the loans that are not declined, at most twenty "
+            "amounts by every term on offer, in rising order."
+        ),
     ] = UNSET
     reasons: Annotated[
         list[Reason] | UnsetType,
@@ -368,7 +433,40 @@ def offer_detail(said: Assessment) -> OfferDetail:
         rules=list(said.rules),
         apr_definition=offer.apr_kind.value,
         aprs=None if offer.aprs is None else AprDefinitions(*astuple(offer.aprs)),
+        capped_by=list(offer.capped_by),
+        counter_offers=counter_offers(said),
     )
+
+
+def counter_offers(said: Assessment) -> CounterOffers | None:
+    """Give the other loans that would be answered otherwise, if there are any."""
+    counter = said.counter
+    if counter is None:
+        return None
+    return CounterOffers(
+        None if counter.approved is None else loan_on_offer(counter.approved),
+        None if counter.review is None else loan_on_offer(counter.review),
+        list(counter.as_asked),
+    )
+
+
+def loan_on_offer(loan: LoanChoice) -> LoanOnOffer:
+    return LoanOnOffer(
+        loan.decision,
+        loan.amount,
+        loan.term_days,
+        plain(loan.payment),
+        loan.payments,
+        plain(loan.total),
+        loan.apr,
+        loan.default_probability,
+    )
+
+
+def _menu(given: Given) -> list[LoanOnOffer]:
+    policy = given.active.policy
+    around = given.assessment.circumstances(policy)
+    return [loan_on_offer(loan) for loan in menu(policy, given.application, around)]
 
 
 def schedule_detail(policy: ReadyPolicy, offer: Offer) -> ScheduleDetail | None:
@@ -397,6 +495,7 @@ EXPANSIONS: Final[dict[str, Callable[[Given, Language], object]]] = {
     "policy": lambda given, _: given.active.policy.id,
     "offer": lambda given, _: offer_detail(given.assessment),
     "schedule": lambda given, _: schedule_detail(given.active.policy, given.assessment.offer),
+    "offers": lambda given, _: _menu(given),
     "reasons": _reasons,
 }
 """What `expand` may add, by name."""

@@ -17,12 +17,16 @@ from msgspec import UNSET, UnsetType
 from alama.core import document
 from alama.core import model as models
 from alama.core.errors import AlamaError
+from alama.core.intake import Intake
 from alama.core.lending import draft, policy_text
 from alama.core.lending.circumstances import USUAL, Circumstances
 from alama.core.lending.policy import Per, Rule
 from alama.core.lending.ready_policy import ReadyPolicy
-from alama.core.model import Model, ReadyModel
+from alama.core.model import ReadyModel
+from alama.core.own_fields import reading
+from alama.core.product import PRODUCT
 from alama.lenders import keys
+from alama.lenders.own_fields import own_fields_by_id
 from alama.lenders.records import Key, OnboardingIncomplete
 from alama.platform.book import Book, Mode, Scope
 from alama.platform.errors import (
@@ -42,6 +46,7 @@ if TYPE_CHECKING:
 
     from alama.core.assess import Proven
     from alama.core.lending.policy import Policy
+    from alama.core.model import Model
     from alama.lenders.store import Registry
     from alama.platform.clock import Stopwatch, Time
     from alama.scoring.store import Scores
@@ -56,13 +61,17 @@ _UNKNOWN_MAX: Final = 10_000
 _FREE_DAY: Final = Day()
 """Nothing holds in it, and nobody counts."""
 
+_INTAKE: Final = Intake(PRODUCT)
+"""Reads what everybody may send."""
+
 
 class ActiveModel(NamedTuple):
     """What answers in a book, and why everything is left to a person there, if it is.
 
     `always` are rules that hold whatever the day brings. They belong to the model: keys of one book
     may be answered by different ones for the second in which a new model reaches them, while all of
-    them share the day.
+    them share the day. The intake reads what may be sent: also the lender's own fields, where it
+    has any, and `fields_id` then names them.
     """
 
     model: ReadyModel
@@ -72,6 +81,8 @@ class ActiveModel(NamedTuple):
     lists: Lists = NO_LISTS
     proven: Proven | UnsetType = UNSET
     """What the figures of this one request stand on, where it came with evidence."""
+    intake: Intake = _INTAKE
+    fields_id: str | None = None
 
     @property
     def holds(self) -> tuple[Rule, ...]:
@@ -280,7 +291,8 @@ class Directory:
                 return None
             always = (Rule.SHADOW,)
         currency = self._registry.lender(book.lender).currency
-        active = self._ready(model_id, policy_id, currency)
+        own = _Own(book.lender, self._registry.fields_in_force(book.lender))
+        active = self._ready(model_id, policy_id, currency, own)
         pause = self._registry.pause_of(book)
         # One for all keys of a book: each of them may have a part in reaching a bound.
         day = self._days.setdefault(book, Day())
@@ -291,7 +303,7 @@ class Directory:
         return active._replace(day=day, always=always, lists=lists)
 
     def _make_ready(
-        self, model_id: str | None, policy_id: str | None, currency: str
+        self, model_id: str | None, policy_id: str | None, currency: str, own: _Own
     ) -> ActiveModel:
         now_us = self._clock()
         if model_id is None:
@@ -305,8 +317,19 @@ class Directory:
             self._registry.keep_policy(policy.id, text, now_us)
         else:
             policy = policy_text.decode(self._registry.policy(policy_id), policy_id)
-        ready = ReadyModel(model, policy.currency)
-        return ActiveModel(ready, ReadyPolicy(policy, ready))
+        fields = own_fields_by_id(self._registry, *own)
+        ready = ReadyModel(reading(model, fields), policy.currency)
+        active = ActiveModel(ready, ReadyPolicy(policy, ready))
+        if not fields.fields:
+            return active
+        return active._replace(intake=Intake(ready.catalogue), fields_id=own.fields_id)
+
+
+class _Own(NamedTuple):
+    """Whose own fields, and the id of those in force; None: the lender never had any."""
+
+    lender: str
+    fields_id: str | None
 
 
 class SoFar:

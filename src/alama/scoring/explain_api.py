@@ -25,6 +25,7 @@ from alama.scoring.api import (
     Apr,
     BaseScore,
     Concluded,
+    CounterOffers,
     Decision,
     DefaultProbability,
     Limit,
@@ -37,6 +38,7 @@ from alama.scoring.api import (
     TermDays,
     Tier,
     base_score,
+    counter_offers,
     plain,
     points,
     reasons,
@@ -135,6 +137,10 @@ class ExplainReply(Concluded, frozen=True):
     """What `POST /v1/score` would answer, why, and what would lead to the target."""
 
     rules: Rules
+    counter_offers: Annotated[
+        CounterOffers | None,
+        Meta(description="Other loans; null where there is none, or the policy tells of none."),
+    ]
     base_score: BaseScore
     shap_values: Annotated[
         list[ExplainedValue],
@@ -198,6 +204,7 @@ def explain_reply(explained: Explained) -> bytes:
             recommended_term_days=said.offer.term_days,
             recommended_apr=said.offer.apr,
             rules=list(said.rules),
+            counter_offers=counter_offers(said),
             base_score=base_score(said),
             shap_values=[_value(one) for one in said.contributions],
             reasons=reasons(explained.explanation.reasons),

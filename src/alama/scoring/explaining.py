@@ -8,24 +8,30 @@ of scores went from 1.2 to 3.3 ms; with the searches in the event loop it went t
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from alama.core.application import Application
+from alama.core.application import Application, remembering
 from alama.core.explanation import Explanation, explain
 from alama.core.lending.policy import Decision
 from alama.core.reasons.dictionary import Language
 from alama.core.recourse.answer import Sought, read_goal, read_locked
 from alama.core.recourse.ready import ReadyRecourse
+from alama.memory.borrower import hour_of, remembered
 from alama.platform.http.exchange import Arrival, taken_ms
-from alama.platform.timeouts import WorkQueue
+from alama.platform.timeouts import WorkQueue, run_with_timeout
 from alama.scoring.directory import ActiveModel, Caller
-from alama.scoring.sandbox import Sandbox, may_name_fixture
+from alama.scoring.sandbox import Sandbox, is_fixture, may_name_fixture
 
 if TYPE_CHECKING:
-    from alama.core.intake import Intake
+    from alama.memory.borrower import Borrower
+    from alama.platform.book import Book
+
+Recall = Callable[["Book", bytes], "Borrower"]
+"""Gives what a book remembers of whoever is found by these bytes."""
 
 TARGET_DEFAULT: Final = Decision.APPROVED.value
 """What ways lead to where nobody says."""
@@ -77,9 +83,10 @@ class Explained(msgspec.Struct, frozen=True):
 class Explaining:
     """The use case behind POST /v1/explain. One instance lives in one event loop."""
 
-    def __init__(self, intake: Intake) -> None:
-        self._intake = intake
-        self._sandbox = Sandbox(intake)
+    def __init__(self, recall: Recall) -> None:
+        """Take what gives what is remembered of an applicant."""
+        self._recall = recall
+        self._sandbox = Sandbox()
         self._queue = WorkQueue("explanations", WAITING_MAX, WAITING_EACH_MAX)
         self._ready = lru_cache(_READY_MAX)(ReadyRecourse)
 
@@ -90,11 +97,15 @@ class Explaining:
         active = caller.active_model()
         if may_name_fixture(caller, body):
             body = await self._sandbox.stand_in(caller, body)
-        application = self._intake.read(body)
+        application = active.intake.read(body)
         active.policy.refuse_forbidden(application)
         sought = question.sought(active)
-        reference = self._intake.reference_of(application)
+        reference = active.intake.reference_of(application)
         subject = None if reference is None else caller.subject(reference)
+        if reference is not None and subject is not None and not is_fixture(caller, reference):
+            borrower = await run_with_timeout(lambda: self._recall(caller.book, subject))
+            now = remembered(borrower, hour_of(arrival.at_us))
+            application = remembering(application, now, active.model.catalogue)
         # Who names nobody draws anew with each request: an explanation would speak of another lot.
         draw = None if subject is None else caller.draw(active, subject, arrival.request_id)
         # Of now: the day goes on while the request waits.

@@ -20,6 +20,7 @@ from queue import SimpleQueue
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 from alama.core.errors import AlamaError
+from alama.memory.store import Stand
 from alama.platform.errors import StoreUnavailable
 from alama.platform.timeouts import ANSWER_TIMEOUT_S
 
@@ -46,8 +47,11 @@ class ScoreWriter(Protocol):
 class Ledger(Protocol):
     """Where the scoring use case puts what has to be kept before it may answer."""
 
-    def append(self, entry: Entry) -> Awaitable[Earlier | None]:
-        """Return once the entry is durable, or give the earlier answer that stands instead."""
+    def append(self, entry: Entry) -> Awaitable[Earlier | Stand | None]:
+        """Return once the entry is durable, or give the earlier answer that stands instead.
+
+        Of an entry that asks for a borrower it gives how they stand, be it kept or not.
+        """
         ...
 
 
@@ -82,7 +86,7 @@ WAITING_MAX: Final = 5_000
 _Outcome = Sequence["Fate"] | AlamaError
 
 
-_Waiting = tuple["Entry", "asyncio.Future[Earlier | None]"]
+_Waiting = tuple["Entry", "asyncio.Future[Earlier | Stand | None]"]
 """An entry, and whom to tell that it is durable."""
 
 
@@ -133,11 +137,11 @@ class GroupCommit:
         """Give how many wait, those in the group at work included."""
         return len(self._waiting) + (len(self._group.waiting) if self._group else 0)
 
-    def append(self, entry: Entry) -> asyncio.Future[Earlier | None]:
+    def append(self, entry: Entry) -> asyncio.Future[Earlier | Stand | None]:
         """Give what will be done when the entry is durable."""
         if len(self._waiting) >= WAITING_MAX or self._is_stuck():
             raise StoreUnavailable("the database is behind with what it has to keep")
-        told: asyncio.Future[Earlier | None] = self._loop.create_future()
+        told: asyncio.Future[Earlier | Stand | None] = self._loop.create_future()
         self._waiting.append((entry, told))
         if self._group is None and len(self._waiting) == 1:
             self._gather(0, 0)
@@ -228,17 +232,20 @@ def _outcome(
 
 def _answer(waiting: Sequence[_Waiting], fates: Sequence[Fate], seconds: float) -> Commit:
     """Tell each what became of their own entry."""
-    replayed = unfit = 0
+    replayed = unfit = outdated = 0
     for one, fate in zip(waiting, fates, strict=True):
         if isinstance(fate, AlamaError):
             unfit += 1
             _fail([one], fate)
             continue
-        replayed += fate is not None
+        if isinstance(fate, Stand):
+            outdated += not fate.kept
+        else:
+            replayed += fate is not None
         _, told = one
         if not told.done():
             told.set_result(fate)
-    return Commit(len(waiting) - unfit, seconds, None, replayed)
+    return Commit(len(waiting) - unfit - outdated, seconds, None, replayed)
 
 
 def _fail(waiting: Sequence[_Waiting], error: AlamaError) -> None:

@@ -10,9 +10,11 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
 from alama.core.assess import Assessment
 from alama.core.errors import AlamaError
+from alama.memory.store import Stand
 from alama.platform.book import Book, Mode
 from alama.platform.errors import RETRY_AFTER_S, Kind, StoreUnfit
 from alama.vault.vault import damaged
@@ -20,6 +22,8 @@ from alama.vault.vault import damaged
 if TYPE_CHECKING:
     from alama.core.lending.policy import Decision
     from alama.core.tally import Seen
+    from alama.memory.borrower import Borrower
+    from alama.memory.store import BorrowerRow, Known
     from alama.vault.ring import ApplicantKey, Ring
 
 
@@ -166,12 +170,14 @@ class Sealed(msgspec.Struct, frozen=True):
 
     Kept as MessagePack: numbers stay what they are, and it is written in half the time of JSON.
     `salt` keys the digest by which the audit knows the record: with it gone, nobody can confirm a
-    guess at what was sent.
+    guess at what was sent. `fields` names the lender's own fields by which the body was read, where
+    it had any.
     """
 
     application: bytes
     assessment: Assessment
     salt: bytes = b""
+    fields: str | UnsetType = UNSET
 
 
 pack: Final = msgspec.msgpack.Encoder().encode
@@ -240,13 +246,21 @@ class Unsealed(NamedTuple):
     reply: bytes | None
 
 
+class Asking(NamedTuple):
+    """By what a borrower was known when a decision was made, and how they are known after it."""
+
+    known: Known
+    after: Borrower
+
+
 class Entry(NamedTuple):
     """What one request asks to be kept, all of it or nothing.
 
     What the applicant said is in `unsealed` alone: `sealed` and `reply` of the rows are empty.
     `digest` is what the audit knows the score by. `seen` is what the statistics of the day count;
     None: nothing is counted. `announced`: whoever wants to hear of scores is told of it. `region`
-    is where the loan is counted, if a cap of the policy asks.
+    is where the loan is counted, if a cap of the policy asks. `asking`: it is kept only if the
+    borrower is still known by what it says.
     """
 
     score: ScoreRow
@@ -256,6 +270,7 @@ class Entry(NamedTuple):
     seen: Seen | None = None
     announced: bool = True
     region: str | None = None
+    asking: Asking | None = None
 
 
 class SealedEntry(NamedTuple):
@@ -267,6 +282,8 @@ class SealedEntry(NamedTuple):
     seen: Seen | None
     announced: bool
     region: str | None = None
+    borrower: BorrowerRow | None = None
+    known: Known | None = None
 
 
 class Earlier(NamedTuple):
@@ -282,5 +299,6 @@ class Earlier(NamedTuple):
     applicant: ApplicantKey | None = None
 
 
-Fate = Earlier | StoreUnfit | None
-"""What became of an entry: None, it is kept; an earlier one stands; it alone cannot be kept."""
+Fate = Earlier | StoreUnfit | Stand | None
+"""What became of an entry: None, it is kept; an earlier one stands; it alone cannot be kept; or how
+the borrower stands now that it asked for."""

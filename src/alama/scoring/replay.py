@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import msgspec
 
 from alama.core import model as models
-from alama.core.application import may_have_been_word
+from alama.core.application import may_have_been_word, remembering
 from alama.core.assess import Assessment, assess
 from alama.core.errors import InvalidApplication
 from alama.core.intake import Intake
@@ -16,6 +16,8 @@ from alama.core.lending.earnings import Known
 from alama.core.lending.ready_policy import ReadyPolicy
 from alama.core.lending.simulation import Case
 from alama.core.model import ReadyModel
+from alama.core.own_fields import reading
+from alama.lenders.own_fields import own_fields_by_id
 from alama.platform.book import Book, Mode
 from alama.platform.days import day_of, month_name
 from alama.platform.errors import Erased
@@ -89,17 +91,19 @@ def find(registry: Registry, scores: Scores, request_id: str) -> StoredScore:
 def recall(registry: Registry, vault: Vault, stored: StoredScore) -> Record:
     """Bring together everything that a stored score rests on, or raise `Erased`."""
     row, sealed = stored.row, open_score(vault, stored)
+    own = own_fields_by_id(registry, row.lender, sealed.fields or None)
     policy = policy_text.decode(registry.policy(row.policy_id), row.policy_id)
     model = models.stored(registry.model(row.model_id), row.model_id)
-    ready = ReadyModel(model, policy.currency)
+    ready = ReadyModel(reading(model, own), policy.currency)
     return Record(row, sealed, ready, ReadyPolicy(policy, ready))
 
 
 def replay(record: Record) -> tuple[Difference, ...]:
     """Assess a stored application again and say what differs; nothing should."""
     intake = Intake(record.model.catalogue, may_have_been_word)
-    application = intake.read(record.sealed.application)
     said = record.sealed.assessment
+    application = intake.read(record.sealed.application)
+    application = remembering(application, said.memory, record.model.catalogue)
     again = assess(record.model, record.policy, application, said.circumstances(record.policy))
     again = msgspec.structs.replace(again, proven=said.proven)  # came beside the application
     if not said.slots:  # given before they were kept
@@ -189,6 +193,7 @@ class StoredCases:
         self._scores = scores
         self._vault = vault
         self._book = book
+        self._catalogue = catalogue
         self._intake = Intake(catalogue, may_have_been_word)
         self.unfit = 0
         self.erased = 0
@@ -226,10 +231,12 @@ class StoredCases:
     def _case(self, stored: StoredScore, became: Became | None) -> Case | None:
         row = stored.row
         try:
-            sent = open_score(self._vault, stored).application
+            sealed = open_score(self._vault, stored)
+            sent = self._intake.read(sealed.application)
+            application = remembering(sent, sealed.assessment.memory, self._catalogue)
             known = None if became is None else _known(row, became)
             month = month_name(day_of(row.created_us))
-            return Case(row.request_id, self._intake.read(sent), month, known)
+            return Case(row.request_id, application, month, known)
         except InvalidApplication:
             self.unfit += 1
         except Erased:

@@ -24,7 +24,6 @@ from alama.platform.files import packaged
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from alama.core.intake import Intake
     from alama.scoring.directory import ActiveModel, Caller
 
 
@@ -69,11 +68,15 @@ def may_name_fixture(caller: Caller, body: bytes) -> bool:
     return caller.book.mode is Mode.TEST and _MARK in body
 
 
+def is_fixture(caller: Caller, reference: str) -> bool:
+    """Say whether a reference stands for an applicant of the sandbox, who is new every time."""
+    return caller.book.mode is Mode.TEST and reference.startswith(PREFIX)
+
+
 class Sandbox:
     """What happens with the fixtures. One instance lives in one event loop."""
 
-    def __init__(self, intake: Intake) -> None:
-        self._intake = intake
+    def __init__(self) -> None:
         self._slow = 0
 
     async def stand_in(self, caller: Caller, body: bytes) -> bytes:
@@ -83,9 +86,9 @@ class Sandbox:
         is none that there is.
         """
         active = caller.active_model()
-        application = self._intake.read(body)
+        application = active.intake.read(body)
         active.policy.refuse_forbidden(application)
-        reference = self._intake.reference_of(application)
+        reference = active.intake.reference_of(application)
         if reference is None or not reference.startswith(PREFIX):
             return body
         if reference == TOO_MANY:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import msgspec
 from msgspec import UNSET
 
-from alama.core.application import Application
+from alama.core.application import Application, remembering
 from alama.core.asked import assumed
 from alama.core.assess import Assessment, assess
 from alama.core.chain import SALT_BYTES, digest
@@ -25,12 +25,15 @@ from alama.core.intake import members
 from alama.core.lending.circumstances import Cell
 from alama.core.lending.policy import Decision
 from alama.core.tally import seen
-from alama.platform.errors import Erased
+from alama.memory.borrower import after_asking, hour_of, remembered
+from alama.memory.store import Known, RecentBorrowers, Stand
+from alama.platform.errors import Erased, StoreUnavailable
 from alama.platform.http.exchange import Arrival, taken_ms
 from alama.platform.ids import RandomPool
 from alama.platform.timeouts import run_with_timeout
 from alama.scoring.directory import ActiveModel, Caller
 from alama.scoring.records import (
+    Asking,
     Earlier,
     Entry,
     IdempotencyInFlight,
@@ -43,12 +46,11 @@ from alama.scoring.records import (
     pack,
 )
 from alama.scoring.replay import open_reply, open_score
-from alama.scoring.sandbox import Sandbox, may_name_fixture
+from alama.scoring.sandbox import Sandbox, is_fixture, may_name_fixture
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable
 
-    from alama.core.intake import Intake
     from alama.platform.book import Book
     from alama.scoring.group_commit import Ledger
     from alama.scoring.holds import Day
@@ -125,17 +127,39 @@ def _said(body: bytes) -> dict[str, object]:
 _Flight = tuple["Book", bytes]
 """A book, and an idempotency key in it as it is kept."""
 
+_Who = tuple["Book", bytes]
+"""A book, and what an applicant is found by in it."""
+
+BORROWERS_MAX: Final = 20_000
+"""Whom a process remembers, some kilobytes each: the others take a commit more."""
+
+DECIDED_AT_MOST: Final = 100
+"""Times that one request is decided on: each time another request for the borrower was kept."""
+
+
+class _Asked(msgspec.Struct, gc=False):
+    """One request as it is decided on; `is_counted`: the day knows that it was approved."""
+
+    caller: Caller
+    arrival: Arrival
+    body: bytes
+    application: Application
+    render: Render
+    once: Once | None
+    is_counted: bool = False
+
 
 class Scoring:
     """The use case behind POST /v1/score. One instance lives in one event loop."""
 
-    def __init__(self, intake: Intake, ledger: Ledger, vault: Vault, stored: Stored) -> None:
-        self._intake = intake
+    def __init__(self, ledger: Ledger, vault: Vault, stored: Stored) -> None:
         self._ledger = ledger
         self._vault = vault
         self._stored = stored
-        self._sandbox = Sandbox(intake)
+        self._sandbox = Sandbox()
         self._in_flight: dict[_Flight, asyncio.Future[_Told | None]] = {}
+        self._borrowers = RecentBorrowers(BORROWERS_MAX)
+        self._turns: dict[_Who, asyncio.Future[None]] = {}
 
     async def score(
         self, caller: Caller, arrival: Arrival, body: bytes, render: Render, once: Once | None
@@ -144,8 +168,7 @@ class Scoring:
         if once is None:
             if may_name_fixture(caller, body):
                 body = await self._sandbox.stand_in(caller, body)
-            reply, kept = self._conclude(caller, arrival, body, render, None)
-            await kept
+            reply, _ = await self._kept(caller, arrival, body, render, None)
             return Answer(reply, replayed=False)
         # A body, or a key that is somebody's number, can be guessed: keep no plain hash of it.
         fingerprint = caller.ring.fingerprint
@@ -186,8 +209,7 @@ class Scoring:
     async def _score_once(
         self, caller: Caller, arrival: Arrival, body: bytes, render: Render, once: Once
     ) -> Answer:
-        reply, kept = self._conclude(caller, arrival, body, render, once)
-        earlier = await kept
+        reply, earlier = await self._kept(caller, arrival, body, render, once)
         if earlier is None:
             return Answer(reply, replayed=False)
         if earlier.applicant is not None and earlier.applicant.erased_us is not None:
@@ -217,33 +239,90 @@ class Scoring:
         digests = [caller.ring.fingerprint(_request_digest(first, one)) for one in once.queries]
         return earlier.request_digest in digests and _said(first) == _said(body)
 
-    def _conclude(
+    async def _kept(
         self, caller: Caller, arrival: Arrival, body: bytes, render: Render, once: Once | None
-    ) -> tuple[bytes, Awaitable[Earlier | None]]:
-        """Give the reply, and what will be done when it may be sent."""
+    ) -> tuple[bytes, Earlier | None]:
+        """Give the reply once it is kept, or the earlier answer that stands instead."""
         active = caller.active_model()
-        application = self._intake.read(body)
+        application = active.intake.read(body)
         active.policy.refuse_forbidden(application)
-        reference = self._intake.reference_of(application)
-        subject = None if reference is None else caller.subject(reference)
+        reference = active.intake.reference_of(application)
+        asked = _Asked(caller, arrival, body, application, render, once)
+        if reference is None or is_fixture(caller, reference):
+            subject = None if reference is None else caller.subject(reference)
+            reply, kept = self._conclude(asked, subject, None)
+            fate = await kept
+            assert not isinstance(fate, Stand)  # nobody was asked for
+            return reply, fate
+        who = (caller.book, caller.subject(reference))
+        await self._turn(who)
+        mine = self._turns[who] = asyncio.get_running_loop().create_future()
+        try:
+            return await self._kept_as_known(asked, who)
+        except BaseException:
+            self._borrowers.drop(who)
+            raise
+        finally:
+            del self._turns[who]
+            mine.set_result(None)
+
+    async def _turn(self, who: _Who) -> None:
+        """Wait until nobody else of this process asks for the borrower.
+
+        Those of other processes are told by the commit that they have decided by too little.
+        """
+        while (others := self._turns.get(who)) is not None:
+            await asyncio.wait([others])
+
+    async def _kept_as_known(self, asked: _Asked, who: _Who) -> tuple[bytes, Earlier | None]:
+        """Decide by what is known of a borrower, and again as long as more is known by then."""
+        known = self._borrowers.get(who)
+        for _ in range(DECIDED_AT_MOST):
+            reply, kept = self._conclude(asked, who[1], known)
+            fate = await kept
+            if not isinstance(fate, Stand):
+                return reply, fate
+            self._borrowers.put(who, fate.known)
+            if fate.kept:
+                return reply, None
+            known = fate.known
+        raise StoreUnavailable("others keep asking for the same borrower")
+
+    def _conclude(
+        self, asked: _Asked, subject: bytes | None, known: Known | None
+    ) -> tuple[bytes, Awaitable[Earlier | Stand | None]]:
+        """Give the reply, and what will be done when it may be sent."""
+        caller, arrival, once = asked.caller, asked.arrival, asked.once
+        application = asked.application
+        active = caller.active_model()
+        hour = hour_of(arrival.at_us)
+        if known is not None:
+            now = remembered(known.borrower, hour)
+            application = remembering(application, now, active.model.catalogue)
         draw = caller.draw(active, subject, arrival.request_id)
         around = active.around(subject, draw, arrival.at_us)
         assessment = assess(active.model, active.policy, application, around)
         if active.proven is not UNSET:
             assessment = msgspec.structs.replace(assessment, proven=active.proven)
+        decision, limit = assessment.decision, assessment.offer.limit
         region = active.policy.region_of(application.values)
-        if active.day.bounded and assessment.decision is Decision.APPROVED:
+        if active.day.bounded and decision is Decision.APPROVED and not asked.is_counted:
+            asked.is_counted = True
             _count(active.day, assessment, region)
         given = Given(arrival.request_id, taken_ms(arrival), application, assessment, active)
-        reply = render(given)
+        reply = asked.render(given)
         salt = _salts.draw()
-        record = pack(Sealed(body, assessment, salt))
+        record = pack(Sealed(asked.body, assessment, salt, active.fields_id or UNSET))
         unsealed = Unsealed(subject, caller.ring, record, reply if once else None)
         score = _score_row(caller, arrival, given)
         idempotency = _idempotency_row(caller, arrival, once) if once else None
         covered = digest(salt, score.in_clear, record)
         counted = seen(assessment, assumed(active.policy, application, assessment.card))
-        entry = Entry(score, idempotency, covered, unsealed, counted, region=region)
+        asking = None
+        if known is not None:
+            after = after_asking(known.borrower, hour, decision, limit, arrival.request_id)
+            asking = Asking(known, after)
+        entry = Entry(score, idempotency, covered, unsealed, counted, region=region, asking=asking)
         return reply, self._ledger.append(entry)
 
 

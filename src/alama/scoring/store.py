@@ -13,6 +13,7 @@ from sqlalchemy import delete, func, select, tuple_, union_all
 from alama.core import chain
 from alama.core.chain import Head, Link, Signer
 from alama.core.lending.policy import Decision
+from alama.memory.store import Borrowers, Known, Stand, sealed_row
 from alama.platform import acts, ids
 from alama.platform.database import tables
 from alama.platform.database.books import in_book
@@ -53,6 +54,7 @@ if TYPE_CHECKING:
 
     from alama.core.tally import Tally
     from alama.lenders.installation import Installation
+    from alama.memory.store import BorrowerRow
     from alama.platform.acts import ActLog
     from alama.platform.book import Book
     from alama.scoring.holds import Counts
@@ -128,10 +130,14 @@ def identity(row: IdempotencyRow | _Found) -> Identity:
 
 
 class Batch(NamedTuple):
-    """Entries that are sealed, in their order; those that cannot be, by request id, and why."""
+    """Entries that are sealed, in their order; those that cannot be, by request id, and why.
+
+    `keys` are those of the applicants that they name.
+    """
 
     sealed: Sequence[SealedEntry]
     unfit: Mapping[str, StoreUnfit]
+    keys: Mapping[Subject, DataKey]
 
 
 class Sealing:
@@ -163,7 +169,7 @@ class Sealing:
             keys, damaged = self._applicant_keys.find_or_make(cursor, wanted)
             if damaged:
                 entries = _with_whole_keys(entries, damaged, unfit)
-        return Batch([_sealed(entry, keys) for entry in entries], unfit)
+        return Batch([_sealed(entry, keys) for entry in entries], unfit, keys)
 
     def _handed_over(
         self,
@@ -215,7 +221,7 @@ def _with_whole_keys(
 
 
 def _sealed(entry: Entry, keys: Mapping[Subject, DataKey]) -> SealedEntry:
-    score, idempotency, digest, unsealed, seen, announced, region = entry
+    score, idempotency, digest, unsealed, seen, announced, region, asking = entry
     lender, mode, request_id = score.lender, score.mode, score.request_id
     where = place(lender, mode, request_id, RECORD)
     key: DataKey | OwnKey
@@ -239,7 +245,60 @@ def _sealed(entry: Entry, keys: Mapping[Subject, DataKey]) -> SealedEntry:
             seal_key_id=seal_key_id,
             applicant_key_id=applicant_key_id,
         )
-    return SealedEntry(score, idempotency, digest, seen, announced, region)
+    kept = SealedEntry(score, idempotency, digest, seen, announced, region)
+    if asking is None:
+        return kept
+    assert isinstance(key, DataKey)  # nobody is remembered who is not named
+    known, after = asking
+    # Of a key that was erased nothing goes over to the next.
+    version = known.version + 1 if known.key_id in {key.id, None} else NEVER
+    row = sealed_row(key, lender, mode, version, score.created_us, after)
+    return kept._replace(borrower=row, known=Known(key.id, version, after))
+
+
+NEVER: Final = -1
+"""A version that follows none."""
+
+
+class Remembering:
+    """Keeps how borrowers stand after their applications, in the commit of these."""
+
+    def __init__(self, database: Database) -> None:
+        self._borrowers = Borrowers(database)
+
+    def keep(self, cursor: DBAPICursor, batch: Batch) -> Mapping[str, Stand | StoreUnfit]:
+        """Keep them, and say how each stands, by request id.
+
+        An entry whose borrower stands otherwise than it thinks is not to be kept.
+        """
+        rows: dict[str, BorrowerRow] = {}
+        stands: dict[str, Stand | StoreUnfit] = {}
+        asking = [entry for entry in batch.sealed if entry.borrower is not None]
+        for entry in asking:
+            row = entry.borrower
+            if row is not None and row.version != NEVER:
+                rows.setdefault(row.applicant_key_id, row)
+        written = self._borrowers.write(cursor, list(rows.values()))
+        late: dict[str, str] = {}
+        for entry in asking:
+            row, known = entry.borrower, entry.known
+            assert row is not None
+            assert known is not None
+            key_id = row.applicant_key_id
+            if key_id in written and rows[key_id] is row:
+                stands[entry.score.request_id] = Stand(kept=True, known=known)
+            else:
+                late[entry.score.request_id] = key_id
+        if late:
+            wanted = set(late.values())
+            keys = {key.id: key for key in batch.keys.values() if key.id in wanted}
+            now = self._borrowers.read(cursor, keys)
+            for request_id, key_id in late.items():
+                found = now[key_id]
+                stands[request_id] = (
+                    Stand(kept=False, known=found) if isinstance(found, Known) else found
+                )
+        return stands
 
 
 _WRITER_BYTES: Final = 8
@@ -337,6 +396,7 @@ class Scores:
         self._approvals = Approvals(mark, writer=secrets.token_hex(8))
         self._tallies = Tallies(mark)
         self._sealing = Sealing(database, vault)
+        self._remembering = Remembering(database)
 
     @classmethod
     def at(cls, installed: Installation) -> Scores:
@@ -439,9 +499,8 @@ class Scores:
                 for entry in entries
             ]
             asked = zip(entries, fates, strict=True)
-            new, unfit = self._sealing.seal(
-                cursor, [entry for entry, found in asked if found is None]
-            )
+            batch = self._sealing.seal(cursor, [entry for entry, found in asked if found is None])
+            new, told = _kept(batch, self._remembering.keep(cursor, batch))
             scores = [entry.score for entry in new]
             self._score_rows.run(cursor, scores)
             self._approvals.add(cursor, new)
@@ -455,9 +514,9 @@ class Scores:
             self._tallies.add(cursor, new)
             self.chain.add(cursor, new)
         self._tallies.kept()
-        if unfit:
+        if told:
             named = [entry.score.request_id for entry in entries]
-            return [fate or unfit.get(one) for one, fate in zip(named, fates, strict=True)]
+            return [fate or told.get(one) for one, fate in zip(named, fates, strict=True)]
         return fates
 
     def _announce(self, cursor: DBAPICursor, scores: Sequence[ScoreRow]) -> None:
@@ -492,6 +551,21 @@ class Scores:
         with self._database.writing() as connection:
             gone = connection.execute(delete(table).where(key.in_(some)))
         return gone.rowcount == FORGOTTEN_AT_ONCE
+
+
+def _kept(
+    batch: Batch, stands: Mapping[str, Stand | StoreUnfit]
+) -> tuple[Sequence[SealedEntry], Mapping[str, Stand | StoreUnfit]]:
+    """Give the entries to be written, and what is to be told of others, by request id."""
+    if not stands:
+        return batch.sealed, batch.unfit
+    refused = {
+        request_id
+        for request_id, stand in stands.items()
+        if not (isinstance(stand, Stand) and stand.kept)
+    }
+    new = [entry for entry in batch.sealed if entry.score.request_id not in refused]
+    return new, {**batch.unfit, **stands}
 
 
 def _event(score: ScoreRow) -> Event:

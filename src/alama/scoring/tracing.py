@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+    from alama.memory.store import Stand
     from alama.platform.telemetry.metrics import Metrics
     from alama.scoring.group_commit import LivingLedger, ScoreWriter
     from alama.scoring.records import Earlier, Entry, Fate
@@ -147,7 +148,7 @@ class _Ledger:
     async def close(self) -> None:
         await self._ledger.close()
 
-    def append(self, entry: Entry) -> Awaitable[Earlier | None]:
+    def append(self, entry: Entry) -> Awaitable[Earlier | Stand | None]:
         trace = _current.get()
         if trace is None:
             return self._ledger.append(entry)
@@ -162,8 +163,8 @@ class _Ledger:
         return self._until(kept, request_id, trace)
 
     async def _until(
-        self, kept: Awaitable[Earlier | None], request_id: str, trace: Trace
-    ) -> Earlier | None:
+        self, kept: Awaitable[Earlier | Stand | None], request_id: str, trace: Trace
+    ) -> Earlier | Stand | None:
         try:
             return await kept
         finally:

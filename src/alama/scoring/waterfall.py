@@ -21,7 +21,7 @@ from alama.core.lending.policy import Decision, Policy
 from alama.platform.terminal.tables import Glyphs, Scale, glyphs, style_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from rich.console import Console
 
@@ -134,6 +134,7 @@ def _decision(said: Assessment, beside: Beside) -> list[Text]:
     if said.rules:
         answer.append(f" ({', '.join(said.rules)})")
     offer, price = said.offer, said.offer.price
+    objections += _counter_offers(said, beside.currency)
     if not offer.limit:
         return [Text(), answer, *objections]
     answer.append("   ").append_text(offer_in_words(offer, beside.currency))
@@ -144,6 +145,21 @@ def _decision(said: Assessment, beside: Beside) -> list[Text]:
     if price.tax:
         parts += f" + tax {price.tax:.2f}"
     return [Text(), answer, *([Text(parts, "dim")] if beside.priced else ()), *objections]
+
+
+def _counter_offers(said: Assessment, currency: str | None) -> Iterator[Text]:
+    """Say which other loans would be approved, or which one was."""
+    counter = said.counter
+    if counter is None:
+        return
+    if counter.as_asked:
+        yield Text(f"a counter-offer; the loan asked for: {', '.join(counter.as_asked)}")
+        return
+    for loan, what in ((counter.approved, "approved"), (counter.review, "left to a person")):
+        if loan is not None:
+            money = " ".join(filter(None, (currency, number(loan.amount))))
+            terms = f"{money} for {loan.term_days} days at {loan.apr:.2f}% a year"
+            yield Text(f"asked for, {terms} would be {what}")
 
 
 def offer_in_words(offer: Offer, currency: str | None) -> Text:

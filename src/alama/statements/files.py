@@ -26,20 +26,19 @@ if TYPE_CHECKING:
     from alama.statements.places import Place
 
 _META: Final = b"alama.ledger/1"
-SCHEMA: Final = pa.schema(
-    [
-        ("id", pa.string()),
-        ("at", pa.timestamp("us", tz="UTC")),
-        ("amount", pa.int64()),
-        ("direction", pa.string()),
-        ("balance_after", pa.int64()),
-        ("kind", pa.string()),
-        ("counterparty", pa.string()),
-        ("status", pa.string()),
-        ("group", pa.string()),
-        ("reverses", pa.string()),
-    ]
-)
+_COLUMNS: Final[list[tuple[str, pa.DataType]]] = [
+    ("id", pa.string()),
+    ("at", pa.timestamp("us", tz="UTC")),
+    ("amount", pa.int64()),
+    ("direction", pa.string()),
+    ("balance_after", pa.int64()),
+    ("kind", pa.string()),
+    ("counterparty", pa.string()),
+    ("status", pa.string()),
+    ("group", pa.string()),
+    ("reverses", pa.string()),
+]
+SCHEMA: Final = pa.schema(_COLUMNS)
 
 STATEMENT: Final = "statement"
 APPLIED_ON: Final = "applied_on"
@@ -79,7 +78,8 @@ def read_ledger(path: Path) -> Statement:
         entries = msgspec.convert(table.to_pylist(), tuple[Entry, ...])
     except (OSError, pa.ArrowException, KeyError, msgspec.MsgspecError) as error:
         raise FileProblem(
-            f"{path.name} is no ledger", hint="make one with `alama statements read`"
+            f"{path.name} is no ledger",
+            hint="make one of the statements first, by `statements read`",
         ) from error
     return Statement(
         format=beside.format,
@@ -184,11 +184,11 @@ def _require(loans: Path, columns: Sequence[str]) -> None:
 
 
 def _schema(columns: Sequence[str]) -> pa.Schema:
-    kept = [(name, pa.string()) for name in columns]
-    derived = [
+    kept: list[tuple[str, pa.DataType]] = [(name, pa.string()) for name in columns]
+    derived: list[tuple[str, pa.DataType]] = [
         (field.name, pa.int32() if field.name in _WHOLE else pa.float64()) for field in FIELDS
     ]
-    told = [
+    told: list[tuple[str, pa.DataType]] = [
         ("statement_months", pa.int32()),
         ("statement_doubtful", pa.bool_()),
         ("statement_problem", pa.string()),

@@ -9,6 +9,7 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import UNSET
 
 from alama.core import memory
 from alama.core.application import Application, read, remembering
@@ -26,6 +27,10 @@ from alama.platform.files.packaged import builtin
 from tests.tries import tries
 
 READY = ReadyModel(builtin())
+DRAFT = default_policy("KES")
+SILENT = msgspec.structs.replace(DRAFT, borrower=UNSET, exposure=UNSET, ladder=UNSET)
+"""A policy that says nothing of earlier loans."""
+
 GOOD: dict[str, Any] = {
     "mm_months": 30,
     "avg_inflow": 20_000,
@@ -38,7 +43,7 @@ HOUR = DAY * 24
 
 def ruled(when: str) -> Policy:
     rule = OwnRule("own", when, Decision.DECLINED)
-    return seal(msgspec.structs.replace(default_policy("KES"), rules=(rule,)))
+    return seal(msgspec.structs.replace(SILENT, rules=(rule,)))
 
 
 def said(policy: Policy, remembered: Remembered | None) -> Assessment:
@@ -50,7 +55,7 @@ def said(policy: Policy, remembered: Remembered | None) -> Assessment:
 
 
 def test_the_fields_are_those_of_what_is_remembered_in_their_order() -> None:
-    assert tuple(field.name for field in memory.FIELDS) == Remembered._fields
+    assert tuple(field.name for field in memory.FIELDS) == Remembered.__struct_fields__
     assert not memory.NAMES & PRODUCT.position.keys()
 
 
@@ -106,6 +111,60 @@ def test_a_model_that_knows_such_a_field_finds_it_in_its_place() -> None:
     assert len(found) == len(wide.fields)
     assert found[wide.position["open_loans"]] == 7
     assert found[wide.position["declined_7d"]] == 2
+
+
+# ------------------------------------------------------------------------- the draft's own rules
+
+
+def test_a_policy_that_says_nothing_of_borrowers_keeps_its_id() -> None:
+    assert b"borrower" not in msgspec.json.encode(seal(SILENT))
+    assert not ReadyPolicy(seal(SILENT), READY).reads_memory
+
+
+def test_whoever_is_not_named_is_decided_on_as_before() -> None:
+    before, now = said(seal(SILENT), None), said(DRAFT, None)
+    assert before == now
+
+
+@pytest.mark.parametrize(
+    ("known", "decision", "rules"),
+    [
+        (Remembered(applications_1d=2), Decision.APPROVED, ()),
+        (Remembered(applications_1d=3), Decision.REVIEW, ("asked_often",)),
+        (Remembered(days_past_due=1), Decision.DECLINED, ("late_on_a_loan",)),
+        (Remembered(open_balance=19_501.0), Decision.DECLINED, ("ladder",)),
+        (
+            Remembered(open_balance=49_501.0, largest_repaid=40_000.0),
+            Decision.DECLINED,
+            ("exposure",),
+        ),
+    ],
+)
+def test_the_draft_looks_at_earlier_loans(
+    known: Remembered, decision: Decision, rules: tuple[str, ...]
+) -> None:
+    found = said(DRAFT, known)
+    assert (found.decision, found.rules) == (decision, rules)
+    assert (found.offer.limit > 0) == (decision is not Decision.DECLINED)
+
+
+@given(
+    st.floats(0, 60_000),
+    st.floats(0, 60_000),
+    st.sampled_from([500.0, 8_000.0, 30_000.0, 49_000.0]),
+)
+@tries(40)
+def test_nobody_owes_more_than_cap_and_ladder_with_what_is_offered(
+    owed: float, repaid: float, amount: float
+) -> None:
+    sent = {**GOOD, "avg_inflow": 200_000, "requested_amount": amount}
+    known = Remembered(open_balance=owed, largest_repaid=repaid)
+    application = remembering(read(PRODUCT, sent), known, PRODUCT)
+    found = assess(READY, ReadyPolicy(DRAFT, READY), application)
+    if found.offer.limit:
+        assert owed + found.offer.limit <= min(50_000, max(20_000, 2.0 * repaid))
+    else:
+        assert {"exposure", "ladder"} & set(found.rules)
 
 
 # ------------------------------------------------------------------------------------- loans

@@ -17,9 +17,7 @@ from sqlalchemy import delete, update
 from alama.core import model as models
 from alama.core import receipts
 from alama.core.errors import InvalidReceipt
-from alama.core.intake import Intake
 from alama.core.lending import draft, policy_text
-from alama.core.product import PRODUCT
 from alama.core.receipts import Receipt
 from alama.lenders import installation as wiring
 from alama.lenders import keys
@@ -102,7 +100,7 @@ async def give_together(opened: Installation, count: int) -> list[str]:
     )
     caller = await directory.caller(text)
     ledger = OneCommit()
-    scoring = Scoring(Intake(PRODUCT), ledger, opened.vault, Scores.at(opened).find)
+    scoring = Scoring(ledger, opened.vault, Scores.at(opened).find)
     for number in range(count):
         at_us = opened.clock()
         request_id = ids.request_id(at_us, os.urandom(ids.RANDOM_BYTES))

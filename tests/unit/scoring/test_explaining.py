@@ -19,6 +19,7 @@ from alama.core.model import ReadyModel
 from alama.core.product import PRODUCT
 from alama.core.recourse.answer import Hindrance, Status
 from alama.lenders.records import Key, OnboardingIncomplete, Pause
+from alama.memory.borrower import NOBODY
 from alama.platform.book import USUAL_SCOPES, Book, Mode
 from alama.platform.errors import Busy, ModelUnavailable
 from alama.platform.files.packaged import builtin, languages
@@ -65,7 +66,7 @@ def tell(story: Callable[[Explaining], Awaitable[T]]) -> T:
     """Let a story happen in an event loop of its own."""
 
     async def told() -> T:
-        use = Explaining(Intake(PRODUCT))
+        use = Explaining(lambda *_: NOBODY)
         try:
             return await story(use)
         finally:

@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Sequence
 
 import pytest
 
+from alama.memory.store import Stand
 from alama.platform.book import Book
 from alama.platform.errors import StoreUnavailable
 from alama.scoring import group_commit
@@ -13,7 +14,7 @@ from alama.scoring.group_commit import Commit, GroupCommit
 from alama.scoring.records import Earlier, Entry, ScoreSummary, StoredScore
 from tests.entries import an_entry
 
-Outcome = Earlier | BaseException | None
+Outcome = Earlier | Stand | BaseException | None
 
 
 class FaultyScores:
@@ -81,7 +82,7 @@ def tell(story: Story) -> list[Commit]:
     return observed
 
 
-async def outcomes(told: Sequence[Awaitable[Earlier | None]]) -> list[Outcome]:
+async def outcomes(told: Sequence[Awaitable[Earlier | Stand | None]]) -> list[Outcome]:
     return await asyncio.gather(*told, return_exceptions=True)
 
 

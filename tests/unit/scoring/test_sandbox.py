@@ -14,7 +14,6 @@ from typing import Any
 import pytest
 
 from alama.core.errors import InvalidApplication
-from alama.core.intake import Intake
 from alama.core.lending.circumstances import LISTED
 from alama.core.lending.policy import HOLDS, Rule
 from alama.core.model import REFERENCE_INFLOW_MONTHLY
@@ -42,7 +41,15 @@ from tools import fixtures
 PAGE = (Path(__file__).parents[3] / "docs" / "sandbox.md").read_text("utf-8")
 ROW = re.compile(r"^\| `(fixture-.*?)` \| (.*?) \| (.*?) \|$", re.MULTILINE)
 ROWS = {name: (decision, told) for name, decision, told in ROW.findall(PAGE)}
-NOT_BY_AN_APPLICATION = {*HOLDS, *LISTED, Rule.EXPLORED, Rule.SELDOM_BOOKED, Rule.TOO_FEW_FIELDS}
+OF_BORROWERS = {Rule.LATE_ON_A_LOAN, Rule.ASKED_OFTEN, Rule.EXPOSURE, Rule.LADDER}
+NOT_BY_AN_APPLICATION = {
+    *HOLDS,
+    *LISTED,
+    *OF_BORROWERS,
+    Rule.EXPLORED,
+    Rule.SELDOM_BOOKED,
+    Rule.TOO_FEW_FIELDS,
+}
 
 
 @pytest.fixture
@@ -167,7 +174,7 @@ def scoring_in(house: House) -> tuple[Scoring, Caller]:
     key = Key("key_1", DEMO.lender, DEMO.mode, b"", "abcd", USUAL_SCOPES, NOON_US)
     caller = Caller(key, DEMO, the_active_model(), house.vault.ring("demo"))
     ledger = CommitAtOnce(house.scores)
-    return Scoring(Intake(PRODUCT), ledger, house.vault, house.scores.find), caller
+    return Scoring(ledger, house.vault, house.scores.find), caller
 
 
 async def slow(scoring: Scoring, caller: Caller, key: bytes | None = None) -> Answer:

@@ -12,13 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from alama.core.errors import AlamaError, InvalidApplication, InvalidModel
-from alama.core.intake import Intake
 from alama.core.lending.draft import default_policy
 from alama.core.lending.policy import Decision, Policy, Rule
 from alama.core.lending.ready_policy import ReadyPolicy
 from alama.core.model import ReadyModel
-from alama.core.product import PRODUCT
 from alama.lenders.records import Key, OnboardingIncomplete, Pause
+from alama.memory.store import Stand
 from alama.platform.book import USUAL_SCOPES, Book, Mode
 from alama.platform.database import database as databases
 from alama.platform.database import migrate
@@ -74,7 +73,7 @@ class HeldScoring:
 
     def __init__(self) -> None:
         self.ledger = HeldLedger()
-        self.scoring = Scoring(Intake(PRODUCT), self.ledger, VAULT, nothing_stored)
+        self.scoring = Scoring(self.ledger, VAULT, nothing_stored)
 
     def ask(
         self, once: Once | None = None, body: bytes = BODY, caller: Caller | None = None
@@ -166,7 +165,8 @@ def test_what_was_sent_is_sealed_where_it_is_stored(tmp_path: Path, reference: s
     migrate.upgrade(database)
     lenders_in(database, "demo")
     scores = scores_in(database)
-    assert scores.commit([entry]) == [None]
+    [fate] = scores.commit([entry])
+    assert fate is None or (isinstance(fate, Stand) and fate.kept)
     stored = scores.find(DEMO, entry.score.request_id)
     database.close()
     assert stored.row.in_clear == entry.score.in_clear

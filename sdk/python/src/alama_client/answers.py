@@ -13,7 +13,7 @@ from types import UnionType
 from typing import Any, Literal, TypedDict, TypeVar, cast, get_args, get_origin, get_type_hints
 
 Language = Literal["en", "sw", "fr"]
-Expand = Literal["base_score", "reasons", "model", "policy", "offer", "schedule"]
+Expand = Literal["base_score", "reasons", "model", "policy", "offer", "schedule", "offers"]
 ReviewDecision = Literal["APPROVED", "DECLINED"]
 ReviewReason = Literal[
     "income_verified",
@@ -107,6 +107,29 @@ class Aprs(Answer):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class LoanOnOffer(Answer):
+    """A loan that could be asked for, and what would be answered."""
+
+    decision: str
+    amount: float
+    term_days: int
+    payment: float
+    payments: int
+    total: float
+    apr: float
+    default_probability: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CounterOffers(Answer):
+    """Other loans than the one that was asked for, and is not approved."""
+
+    approved: LoanOnOffer | None
+    review: LoanOnOffer | None
+    as_asked: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Offer(Answer):
     """How the recommended loan came about."""
 
@@ -118,6 +141,8 @@ class Offer(Answer):
     rules: tuple[str, ...]
     apr_definition: str | None = None
     aprs: Aprs | None = None
+    capped_by: tuple[str, ...] | None = None
+    counter_offers: CounterOffers | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -171,6 +196,7 @@ class Score(Decision):
     policy: str | None = None
     offer: Offer | None = None
     schedule: Schedule | None = None
+    offers: tuple[LoanOnOffer, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -292,6 +318,7 @@ class Explanation(Decision):
     policy: str
     request_id: str
     processing_ms: int
+    counter_offers: CounterOffers | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

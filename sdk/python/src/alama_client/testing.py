@@ -75,6 +75,8 @@ MORE: Json = {
         "rules": [],
         "apr_definition": "simple",
         "aprs": {"simple": 36.5, "nominal": 36.5, "effective": 42.57},
+        "capped_by": [],
+        "counter_offers": None,
     },
     "schedule": {
         "currency": "KES",
@@ -88,6 +90,7 @@ MORE: Json = {
             {"due_in_days": 60, "amount": 10_600, "principal": 10_000, "interest": 0, "fee": 600}
         ],
     },
+    "offers": [],
 }
 """What `expand` adds to a score."""
 NOT_LISTED = (
@@ -254,7 +257,9 @@ class FakeAlama:
         kept = MORE | self._judge(application) | {"request_id": request_id, "processing_ms": 1}
         more = {"created_at": at, "mode": "test", "key_id": "key_fake", "application": application}
         self.scores[request_id] = (
-            _without(kept, "reasons", "schedule") | more | {"review": None, "outcome": None}
+            _without(kept, "reasons", "schedule", "offers")
+            | more
+            | {"review": None, "outcome": None}
         )
         expanded = seen.query.get("expand", "").split(",")
         score = _without(kept, *MORE.keys() - set(expanded))
@@ -279,6 +284,7 @@ class FakeAlama:
         request_id, _ = self._new_id("req_")
         return {
             "rules": [],
+            "counter_offers": None,
             "base_score": 640.0,
             "reasons": [],
             "recourse": "already_met",

@@ -21,11 +21,15 @@ from alama.core.lending.jurisdiction import Jurisdiction
 from alama.core.lending.policy import (
     SCHEMA,
     Affordability,
+    Borrowing,
     Caps,
+    CounterOffers,
     Daily,
     Decision,
+    Exposure,
     Fees,
     Kind,
+    Ladder,
     Law,
     Policy,
     Pricing,
@@ -53,6 +57,17 @@ A lending policy: what follows from a score. Change a figure, then
 
 Money is in the policy's currency. A share is 0 to 1. Rates are percent a year."""
 
+_FIRST_KEYS: Final = (
+    "schema",
+    "name",
+    "version",
+    "currency",
+    "jurisdiction",
+    "terms_days",
+    "limit_step",
+    "counter_offers",
+)
+
 _TABLES: Final[Mapping[str, str]] = {
     "standard_loan": "What is taken to be asked for where an application does not say.",
     "tiers": (
@@ -63,7 +78,8 @@ _TABLES: Final[Mapping[str, str]] = {
     ),
     "rules": (
         "Rules of your own. Where `when` is true the decision is this one, or a worse one; `says` "
-        "tells people why. `when` compares fields, numbers and words: < <= > >= == != in, + - * /, "
+        "tells people why. With limit_max in place of a decision no limit is above it. `when` "
+        "compares fields, numbers and words: < <= > >= == != in, + - * /, "
         "and or not, `is missing`, `is given`. A rule about a field that is missing does not fire."
     ),
     "affordability": "What the inflow has to carry beside the loan.",
@@ -74,6 +90,15 @@ _TABLES: Final[Mapping[str, str]] = {
     "repayment": (
         'How a loan is paid back: in equal "instalments", or as a "bullet", at once on its last '
         "day. Price, room and yearly rates follow from these payments."
+    ),
+    "borrower": (
+        "What is remembered of those whom applicant_ref names: who asked often is left to a "
+        "person, and no loan is given beside one that is late. Leave a line out to not look at it."
+    ),
+    "exposure": "What a borrower may owe in all, the new loan included.",
+    "ladder": (
+        "How loans grow: what a borrower owes in all, the new loan included, is at most the first "
+        "limit, or so many times the largest loan that was paid back."
     ),
     "pricing": "What a loan has to earn. docs/policy.md has the arithmetic.",
     "caps": "What a price may be at most, fees included.",
@@ -95,6 +120,7 @@ _KEYS: Final[Mapping[str, str]] = {
     "version": "yours: say what changed",
     "terms_days": "the terms on offer, shortest first; those that the model never saw are left out",
     "limit_step": "limits are whole steps",
+    "counter_offers": 'another loan that would be approved: "show", "approve" or "none"',
     "affordability.existing_repayments_share": (
         "of the inflow, where an application does not say what is repaid on other loans"
     ),
@@ -109,6 +135,11 @@ _KEYS: Final[Mapping[str, str]] = {
     "repayment.fee_tax": "what the state takes on top of a fee, as a share of it",
     "repayment.capped_apr": 'caps.apr_max is held by: "simple", "nominal" or "effective"',
     "repayment.shown_apr": "recommended_apr is by",
+    "borrower.late_days_max": "a payment on another loan later than this: DECLINED",
+    "borrower.asked_per_day_max": "whoever asked so often in the 24 hours before: REVIEW",
+    "exposure.balance_max": "approvals of the last three days count as owed",
+    "ladder.first_limit": "of those who have paid nothing back yet",
+    "ladder.times": "the largest loan that was paid back",
     "pricing.loss_given_default": "share of what is due that a default loses",
     "pricing.cost_per_loan": "once, in money",
     "pricing.cost_share": "once, as a share of the amount",
@@ -139,6 +170,8 @@ _COULD_BE: Final[Mapping[str, str]] = {
     "sufficiency.outside_times": "3.0",
     "sufficiency.unlike_share": "0.001",
     "repayment.payment_share_max": "0.8",
+    "borrower.late_days_max": "0",
+    "borrower.asked_per_day_max": "3",
     "caps.charges_max": "1.0",
     "daily.volume_max": "1_000_000",
     "daily.expected_loss_max": "50_000",
@@ -170,16 +203,9 @@ def _lines(policy: Policy, remarks: Mapping[str, Sequence[str]]) -> Iterator[str
         yield "#"
         yield from _comment(remark)
     yield ""
-    for key in (
-        "schema",
-        "name",
-        "version",
-        "currency",
-        "jurisdiction",
-        "terms_days",
-        "limit_step",
-    ):
-        yield from _key(key, key, getattr(policy, key), remarks)
+    for key in _FIRST_KEYS:
+        if getattr(policy, key) is not msgspec.UNSET:
+            yield from _key(key, key, getattr(policy, key), remarks)
     for name, meaning in _TABLES.items():
         part = getattr(policy, name)
         if part is msgspec.UNSET:
@@ -190,18 +216,25 @@ def _lines(policy: Policy, remarks: Mapping[str, Sequence[str]]) -> Iterator[str
             yield f"[{name}]"
             yield from _keys(name, part, remarks)
             continue
-        for place, element in enumerate(part):
-            if place:
-                yield ""
-            yield f"[[{name}]]"
-            yield from _keys(name, element, remarks)
-        if not part:
-            yield from (f"# {line}" for line in _RULE_COULD_BE.splitlines())
+        yield from _elements(name, part, remarks)
+
+
+def _elements(
+    name: str, elements: Sequence[msgspec.Struct], remarks: Mapping[str, Sequence[str]]
+) -> Iterator[str]:
+    for place, element in enumerate(elements):
+        if place:
+            yield ""
+        yield f"[[{name}]]"
+        yield from _keys(name, element, remarks)
+    if not elements:
+        yield from (f"# {line}" for line in _RULE_COULD_BE.splitlines())
 
 
 def _keys(table: str, part: msgspec.Struct, remarks: Mapping[str, Sequence[str]]) -> Iterator[str]:
     for key in part.__struct_fields__:
-        yield from _key(key, f"{table}.{key}", getattr(part, key), remarks)
+        if getattr(part, key) is not msgspec.UNSET:
+            yield from _key(key, f"{table}.{key}", getattr(part, key), remarks)
 
 
 def _key(
@@ -245,6 +278,8 @@ _APR_MAX: Final = 150.0
 _FUNDING: Final = 14.0
 _MARGIN: Final = 10.0
 _PAYMENT_SHARE_MAX: Final = 0.8
+_ASKED_PER_DAY_MAX: Final = 3
+_RUNG_TIMES: Final = 2.0
 
 _TIERS: Final = (
     # name, least score, decision, share of the inflow, limit in reference inflows
@@ -315,13 +350,21 @@ def draft(currency: str, place: Jurisdiction, name: str | None = None) -> Policy
                 capped_apr=place.capped_apr.value if place.capped_apr else AprKind.NOMINAL,
                 shown_apr=place.shown_apr.value if place.shown_apr else AprKind.NOMINAL,
             ),
-            law=Law(
-                retention_days=place.retention_days.value if place.retention_days else None,
-                notice_days=place.notice_days.value if place.notice_days else None,
-                forbidden_fields=place.forbidden_fields.value if place.forbidden_fields else (),
-            ),
+            borrower=Borrowing(late_days_max=0, asked_per_day_max=_ASKED_PER_DAY_MAX),
+            exposure=Exposure(Money(_in_steps(inflow * _TIERS[0][4], step))),
+            ladder=Ladder(Money(_in_steps(inflow, step)), times=_RUNG_TIMES),
+            law=_law(place),
             daily=Daily(utc_offset_hours=place.utc_offset_hours),
+            counter_offers=CounterOffers.SHOW,
         )
+    )
+
+
+def _law(place: Jurisdiction) -> Law:
+    return Law(
+        retention_days=place.retention_days.value if place.retention_days else None,
+        notice_days=place.notice_days.value if place.notice_days else None,
+        forbidden_fields=place.forbidden_fields.value if place.forbidden_fields else (),
     )
 
 

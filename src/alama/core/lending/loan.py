@@ -92,12 +92,13 @@ class LoanTables:
 class Loans:
     """The loans one applicant could have asked for."""
 
-    __slots__ = ("_amount_rows", "_rest", "_term_rows", "tables")
+    __slots__ = ("_amount_rows", "_rest", "_slots", "_term_rows", "tables")
 
     def __init__(self, loan_tables: LoanTables, scored: Scored) -> None:
         slots = scored.slots
         amount, term = loan_tables.amount, loan_tables.term
         self.tables = loan_tables
+        self._slots = slots
         self._amount_rows = [rows[slots[other]] for other, rows in amount.pairs]
         self._term_rows = [rows[slots[other]] for other, rows in term.pairs]
         self._rest = scored.points - self._given(term.slot_in(slots), amount.slot_in(slots))
@@ -106,6 +107,15 @@ class Loans:
         """Give the points of the loans of a term in a band of amounts, each by its place."""
         term_slot, amount_slot = self.tables.term_slots[term], self.tables.amount_slots[band]
         return Points(self._rest + self._given(term_slot, amount_slot))
+
+    def slots(self, term: int, band: int) -> list[int]:
+        """Give the slots of all features for the loans of a term in a band, each by its place."""
+        tables, slots = self.tables, list(self._slots)
+        if tables.term.place is not None:
+            slots[tables.term.place] = tables.term_slots[term]
+        if tables.amount.place is not None:
+            slots[tables.amount.place] = tables.amount_slots[band]
+        return slots
 
     def _given(self, term_slot: int, amount_slot: int) -> float:
         given = self.tables.both[term_slot][amount_slot]

@@ -17,7 +17,7 @@ import msgspec
 
 from alama.core import calibration
 from alama.core.lending.cash_flow import AprKind, Aprs, Schedule
-from alama.core.lending.policy import Decision, Rule, Tier
+from alama.core.lending.policy import SEVERITY, Decision, Rule, Tier
 from alama.core.lending.pricing import Price
 from alama.core.lending.ready_policy import Objection, ReadyPolicy, ReadyRule
 from alama.core.units import Apr, Money, Probability
@@ -43,7 +43,8 @@ class Offer(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     that is taken as such, `expected_loss` what the loan is expected to lose, both in money. Where
     nothing is offered the limit is 0, and they are those of the loan that would have applied: the
     largest by tier and income, or the smallest there is where none can be repaid. `apr` is by the
-    definition of `apr_kind`, `aprs` by each, as far as the policy speaks of repayment.
+    definition of `apr_kind`, `aprs` by each, as far as the policy speaks of repayment. `capped_by`
+    names the policy's own rules that bound the limit to what it is.
     """
 
     currency: str
@@ -56,6 +57,7 @@ class Offer(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     expected_loss: Money
     apr_kind: AprKind = AprKind.SIMPLE
     aprs: Aprs | None = None
+    capped_by: tuple[str, ...] = ()
 
 
 class Found(msgspec.Struct, frozen=True, gc=False):
@@ -96,13 +98,17 @@ def find_loan_to_confirm(
     return _find(search, policy, policy.tier_to_confirm(tier), values, objections)
 
 
-def make_offer(policy: ReadyPolicy, decision: Decision, loan: Found) -> Offer:
+def make_offer(
+    policy: ReadyPolicy, decision: Decision, loan: Found, values: Sequence[Value]
+) -> Offer:
     """Price a loan, and offer it unless the decision is DECLINED."""
+    limit = 0 if decision is _DECLINED else loan.amount
+    capping = (rule for rule in policy.capping(values, loan.term) if rule.limit_max == limit)
     tariff = policy.tariffs[loan.term]
     quote = tariff.quote(loan.probability, loan.amount)
     return Offer(
         policy.currency,
-        0 if decision is _DECLINED else loan.amount,
+        limit,
         tariff.term_days,
         quote.apr,
         loan.probability,
@@ -111,6 +117,7 @@ def make_offer(policy: ReadyPolicy, decision: Decision, loan: Found) -> Offer:
         quote.expected_loss,
         tariff.apr_kind,
         quote.aprs,
+        tuple(rule.name for rule in capping),
     )
 
 
@@ -163,7 +170,7 @@ def _best_term(
     none does, it is the term with the largest limit of all; where several have it, the first from
     the term asked for on.
     """
-    step, start, count = policy.limit_step, _first_term(policy, values), len(policy.terms_days)
+    step, start, count = policy.limit_step, first_term(policy, values), len(policy.terms_days)
     amount = number_at(values, policy.amount_place) or policy.standard_loan.amount
     wanted = math.ceil(amount / step) * step
     for term in range(start, count):
@@ -182,7 +189,7 @@ def _best_term(
     return best
 
 
-def _first_term(policy: ReadyPolicy, values: Sequence[Value]) -> int:
+def first_term(policy: ReadyPolicy, values: Sequence[Value]) -> int:
     """Give the place of the shortest term on offer that is no shorter than the one asked for."""
     days = number_at(values, policy.term_place) or policy.standard_loan.term_days
     return min(bisect_left(policy.terms_days, days), len(policy.terms_days) - 1)
@@ -199,7 +206,7 @@ def _worse_loan(
         search.bind(binding.declining)
         if found := _best_term(policy, tier, values, search):
             return found, _objections_to(found, binding.referring, policy, values)
-    start = _first_term(policy, values)
+    start = first_term(policy, values)
     if search.cut:
         # A person may still lend at a loss. Then it should be the smallest.
         search.cuts_losses = False
@@ -231,8 +238,10 @@ class _Search:
     __slots__ = (
         "_binding",
         "_bounds",
+        "_caps",
         "_inflow",
         "_loans",
+        "_most",
         "_owed",
         "_policy",
         "_room",
@@ -248,10 +257,12 @@ class _Search:
         self._policy = policy
         self._tier = tier
         self._loans = loans
+        self._caps: dict[int, int] = {}
         self._inflow = number_at(values, policy.inflow_place)
         self._owed = owed_monthly(policy, values, self._inflow)
         self._room = room_monthly(tier, self._inflow, self._owed)
         self._values = values
+        self._most = policy.most_to(values)
         self._binding: Sequence[ReadyRule] = ()
         self._bounds: dict[int, int] = {}
         self.cuts_losses = tier.decision is not _DECLINED
@@ -269,6 +280,13 @@ class _Search:
         if bound is None:
             bound = self._bounds[term] = self._largest_passing(term)
         return bound
+
+    def _cap(self, term: int) -> int:
+        """Give the most that the policy's own rules leave of any limit of a term."""
+        cap = self._caps.get(term)
+        if cap is None:
+            cap = self._caps[term] = cap_of(self._policy, self._values, term)
+        return cap
 
     def _largest_passing(self, term: int) -> int:
         policy, step = self._policy, self._policy.limit_step
@@ -298,6 +316,10 @@ class _Search:
         tier = own if own.score_min < self._tier.score_min else self._tier
         return calibration.shown_probability(points), tier
 
+    def lends(self, tier: Tier) -> bool:
+        """Say whether loans of a tier may be offered, by the decision that it has."""
+        return tier is self._tier or tier.decision is not _DECLINED
+
     def largest(self, term: int, at_least: int, at_most: int) -> Found | None:
         """Give the largest loan of a term that is offered, of the whole steps between two.
 
@@ -306,8 +328,11 @@ class _Search:
         it allow. So a band that allows amounts of its own, but not all that are larger, holds the
         answer.
         """
+        at_most = min(at_most, self._most)
         if self._binding:
             at_most = min(at_most, self._bound(term))
+        if self._policy.capping_rules:
+            at_most = min(at_most, self._cap(term))
         if at_least > at_most:
             return None
         tariff, step = self._policy.tariffs[term], self._policy.limit_step
@@ -323,7 +348,7 @@ class _Search:
             probability, tier = self.judge(term, band)
             allowed = 0
             # To somebody who is declined we say what would have applied, by the tier they have.
-            if tier is self._tier or tier.decision is not _DECLINED:
+            if self.lends(tier):
                 cap = min(highest, tier.limit_max)
                 room = tariff.room(room_monthly(tier, self._inflow, self._owed), self._inflow)
                 allowed = tariff.largest(probability, room, cap, step)
@@ -380,6 +405,26 @@ class _Search:
         return tariff.due_monthly(probability, amount) <= tariff.room(room, self._inflow)
 
 
+class SearchAsAsked(_Search):
+    """The same for loans that are asked for: their own tier decides on them, and no other.
+
+    It leaves a decision that is no worse than `at_worst`.
+    """
+
+    __slots__ = ("_at_worst",)
+
+    def __init__(
+        self, policy: ReadyPolicy, values: Sequence[Value], loans: Loans, at_worst: Decision
+    ) -> None:
+        super().__init__(policy, policy.tiers[0], values, loans)
+        self._at_worst = SEVERITY[at_worst]
+        self.cuts_losses = True
+        self.bind([r for r in policy.loan_rules if SEVERITY[r.objection.decision] > self._at_worst])
+
+    def lends(self, tier: Tier) -> bool:
+        return SEVERITY[tier.decision] <= self._at_worst
+
+
 class _SearchToConfirm(_Search):
     """The same for somebody of whom a score can only guess: a person decides on the loan.
 
@@ -400,6 +445,12 @@ class _SearchToConfirm(_Search):
 
     def losing(self) -> Objection:
         return _LOSING_TO_CONFIRM
+
+
+def cap_of(policy: ReadyPolicy, values: Sequence[Value], term: int) -> int:
+    """Give the most that any tier, or the policy's own rules, let a loan of a term be."""
+    caps = (rule.limit_max for rule in policy.capping(values, term))
+    return min([policy.tiers[0].limit_max, *caps])
 
 
 def owed_monthly(policy: ReadyPolicy, values: Sequence[Value], inflow: float) -> float:

@@ -51,6 +51,10 @@ class Rule(StrEnum):
     VALUE_OUTSIDE_TRAINING = "value_outside_training"
     UNLIKE_TRAINING = "unlike_training"
     SELDOM_BOOKED = "seldom_booked"
+    LATE_ON_A_LOAN = "late_on_a_loan"
+    ASKED_OFTEN = "asked_often"
+    EXPOSURE = "exposure"
+    LADDER = "ladder"
     BLOCKED = "blocked"
     WATCHED = "watched"
     EXPLORED = "explored"
@@ -99,12 +103,16 @@ class Tier(_Part, frozen=True):
 
 
 class OwnRule(_Part, frozen=True):
-    """Where `when` is true the decision is this one or a worse one; `says` tells people why."""
+    """Where `when` is true the decision is this one or a worse one; `says` tells people why.
+
+    A rule may bound the limit instead, or as well: then no loan is above `limit_max`.
+    """
 
     name: str
     when: str
-    decision: Decision
+    decision: Decision | msgspec.UnsetType = msgspec.UNSET
     says: str = ""
+    limit_max: int | msgspec.UnsetType = msgspec.UNSET
 
 
 class Affordability(_Part, frozen=True):
@@ -188,6 +196,30 @@ UNSAID: Final = Repayment(saving=1.0, capped_apr=AprKind.SIMPLE, shown_apr=AprKi
 """What a policy means that does not speak of repayment: all of the earlier room counts."""
 
 
+class Borrowing(_Part, frozen=True):
+    """What earlier applications and loans of a borrower may be; None: it is not looked at.
+
+    Who asked `asked_per_day_max` times in the 24 hours before is left to a person; whose payment is
+    later than `late_days_max` gets no other loan. Of those who are not named nothing is known.
+    """
+
+    late_days_max: int | None = None
+    asked_per_day_max: int | None = None
+
+
+class Exposure(_Part, frozen=True):
+    """What a borrower may owe in all, the new loan included."""
+
+    balance_max: Money
+
+
+class Ladder(_Part, frozen=True):
+    """How loans grow: what is owed in all, at most `first_limit` or `times` the largest repaid."""
+
+    first_limit: Money
+    times: float
+
+
 class Caps(_Part, frozen=True):
     """What the law, or the lender, lets a price be at most, fees included.
 
@@ -265,6 +297,17 @@ class Law(_Part, frozen=True):
     forbidden_fields: tuple[str, ...] = ()
 
 
+class CounterOffers(StrEnum):
+    """What follows where another loan would be approved than the one asked for.
+
+    It is told beside the decision; or it is approved instead, at its own limit; or nothing is said.
+    """
+
+    SHOW = "show"
+    APPROVE = "approve"
+    NONE = "none"
+
+
 class Policy(Document, frozen=True, forbid_unknown_fields=True):
     """The whole policy. Tiers stand best first, terms shortest first; limits are whole steps."""
 
@@ -285,6 +328,10 @@ class Policy(Document, frozen=True, forbid_unknown_fields=True):
     law: Law = Law()
     # Left out of the document where it is not said, so that older policies keep their ids.
     repayment: Repayment | msgspec.UnsetType = msgspec.UNSET
+    borrower: Borrowing | msgspec.UnsetType = msgspec.UNSET
+    exposure: Exposure | msgspec.UnsetType = msgspec.UNSET
+    ladder: Ladder | msgspec.UnsetType = msgspec.UNSET
+    counter_offers: CounterOffers | msgspec.UnsetType = msgspec.UNSET
     portfolio: tuple[PortfolioCap, ...] | msgspec.UnsetType = msgspec.UNSET
     exploration: Exploration | msgspec.UnsetType = msgspec.UNSET
 

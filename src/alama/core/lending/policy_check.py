@@ -29,6 +29,7 @@ from alama.core.lending.policy import (
     Decision,
     Fees,
     Kind,
+    OwnRule,
     Policy,
     PortfolioCap,
     Repayment,
@@ -63,6 +64,9 @@ TERMS_MAX: Final = 24
 TEXT_MAX: Final = 200
 RETENTION_DAYS_MAX: Final = 36_500
 OUTSIDE_TIMES_MAX: Final = 1e6
+COUNT_MAX: Final = 1_000
+"""Of applications in a day, of days that a payment is late, of a ladder's steps."""
+
 UTC_OFFSETS: Final = range(-12, 15)
 MONEY_MAX: Final = 10**12
 RATE_MAX: Final = 10_000.0
@@ -149,6 +153,7 @@ def faults(policy: Policy, catalogue: Catalogue) -> Iterator[Fault]:
     yield from _data_faults(policy, catalogue)
     yield from _pricing_faults(policy)
     yield from _repayment_faults(policy)
+    yield from _borrower_faults(policy)
     yield from _daily_faults(policy)
     yield from _portfolio_faults(policy)
     yield from _exploration_faults(policy)
@@ -251,18 +256,31 @@ def _rule_faults(policy: Policy, catalogue: Catalogue) -> Iterator[Fault]:
         elif rule.name in names:
             yield ("rules", place, "name"), "is the name of a rule above"
         names.add(rule.name)
-        if rule.decision is Decision.APPROVED:
-            fault = (
-                f"must be {Decision.REVIEW} or {Decision.DECLINED}: a rule can only decide against"
-            )
-            yield ("rules", place, "decision"), fault
-        if rule.says and not _is_line(rule.says):
-            yield ("rules", place, "says"), f"must be one line of at most {TEXT_MAX} characters"
-        for fault in _condition_faults(rule.when, catalogue):
-            yield ("rules", place, "when"), fault
+        for key, fault in _faults_of_rule(rule, policy, catalogue):
+            yield ("rules", place, key), fault
     loan_rules = sum(_speaks_of_the_loan(rule.when, catalogue) for rule in policy.rules)
     if loan_rules > LOAN_RULES_MAX:
         yield ("rules",), f"must be at most {LOAN_RULES_MAX} that speak of amount or term"
+
+
+def _faults_of_rule(
+    rule: OwnRule, policy: Policy, catalogue: Catalogue
+) -> Iterator[tuple[str, str]]:
+    if rule.decision is Decision.APPROVED:
+        fault = f"must be {Decision.REVIEW} or {Decision.DECLINED}: a rule can only decide against"
+        yield "decision", fault
+    if rule.says and not _is_line(rule.says):
+        yield "says", f"must be one line of at most {TEXT_MAX} characters"
+    for fault in _condition_faults(rule.when, catalogue):
+        yield "when", fault
+    if isinstance(rule.limit_max, msgspec.UnsetType):
+        if isinstance(rule.decision, msgspec.UnsetType):
+            yield "decision", "is missing, and there is no limit_max in its place"
+        return
+    if not _is_whole_steps(rule.limit_max, policy.limit_step):
+        yield "limit_max", f"must be a multiple of limit_step, at most {STEPS_MAX}-fold"
+    if AMOUNT in _fields_of(rule.when, catalogue):
+        yield "when", f"reads {AMOUNT}, which limit_max already bounds: leave it out"
 
 
 def _condition_faults(when: str, catalogue: Catalogue) -> Iterator[str]:
@@ -277,10 +295,14 @@ def _condition_faults(when: str, catalogue: Catalogue) -> Iterator[str]:
 
 
 def _speaks_of_the_loan(when: str, catalogue: Catalogue) -> bool:
+    return bool(_fields_of(when, catalogue) & {AMOUNT, TERM})
+
+
+def _fields_of(when: str, catalogue: Catalogue) -> frozenset[str]:
     try:
-        return bool(parse(when, with_memory(catalogue)).fields & {AMOUNT, TERM})
+        return parse(when, with_memory(catalogue)).fields
     except InvalidExpression:
-        return False
+        return frozenset()
 
 
 def _data_faults(policy: Policy, catalogue: Catalogue) -> Iterator[Fault]:
@@ -437,6 +459,24 @@ def _deducted_faults(policy: Policy, said: Repayment) -> Iterator[Fault]:
             )
             yield ("pricing", "fee_share"), fault
             return
+
+
+def _borrower_faults(policy: Policy) -> Iterator[Fault]:
+    money = f"must be above 0 and at most {MONEY_MAX:_}"
+    if not isinstance(policy.borrower, msgspec.UnsetType):
+        asked, late = policy.borrower.asked_per_day_max, policy.borrower.late_days_max
+        if asked is not None and not 1 <= asked <= COUNT_MAX:
+            yield ("borrower", "asked_per_day_max"), f"must be 1 to {COUNT_MAX}"
+        if late is not None and not 0 <= late <= COUNT_MAX:
+            yield ("borrower", "late_days_max"), f"must be 0 to {COUNT_MAX}"
+    exposure = policy.exposure
+    if exposure is not msgspec.UNSET and not 0.0 < exposure.balance_max <= MONEY_MAX:
+        yield ("exposure", "balance_max"), money
+    if not isinstance(policy.ladder, msgspec.UnsetType):
+        if not 0.0 < policy.ladder.first_limit <= MONEY_MAX:
+            yield ("ladder", "first_limit"), money
+        if not 0.0 < policy.ladder.times <= COUNT_MAX:
+            yield ("ladder", "times"), f"must be above 0 and at most {COUNT_MAX}"
 
 
 def _daily_faults(policy: Policy) -> Iterator[Fault]:

@@ -23,13 +23,15 @@ import msgspec
 from alama.core import document
 from alama.core.errors import FAULTS_MAX, InvalidPolicy, PolicyFault
 from alama.core.lending import policy_check
+from alama.core.lending.cash_flow import AprKind
 from alama.core.lending.draft import default_policy
-from alama.core.lending.policy import SCHEMA, Decision, Policy
+from alama.core.lending.policy import SCHEMA, CounterOffers, Decision, Fees, Kind, Policy
 from alama.core.lending.toml_lines import lines_of
 from alama.core.product import PRODUCT
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
+    from enum import StrEnum
 
     from alama.core.catalogue import Catalogue
     from alama.core.lending.policy_check import Fault, Path
@@ -102,6 +104,15 @@ def unjudged(written: bytes) -> Policy:
     if found.faults or found.policy is None:
         raise _refusal(text, tree, found.faults, hint=None)
     return document.seal(found.policy)
+
+
+def tree_of(written: bytes) -> tuple[str, dict[str, Any]]:
+    """Give a text of TOML and what it holds, or raise `InvalidPolicy` with the line that is none.
+
+    It does not matter what the text is of.
+    """
+    text = _decoded(written)
+    return text, _parsed(text)
 
 
 def located(written: bytes, told: Iterable[Fault]) -> tuple[PolicyFault, ...]:
@@ -243,6 +254,7 @@ def _repetition(line: str) -> str | None:
 _LEANS_ON: Final[Mapping[Path, tuple[Path, ...]]] = {
     ("tiers", "limit_max"): (("limit_step",),),
     ("standard_loan", "term_days"): (("terms_days",),),
+    ("rules", "limit_max"): (("limit_step",),),
     ("caps", "apr_max"): (("pricing", "funding"), ("pricing", "margin")),
     ("caps", "charges_max"): (("terms_days",),),
     ("pricing", "margin"): (("pricing", "funding"),),
@@ -328,7 +340,8 @@ class _Mending:
             path = (*path, missing[1])
             self.faults.append((path, "is missing"))
         else:
-            self.faults.append((path, _fault(said, _at(self._tree, path))))
+            kinds = _ENUMS.get(str(path[-1]) if path else "", Decision)
+            self.faults.append((path, _fault(said, _at(self._tree, path), kinds)))
         return self._guess(path)
 
     def _rename(self, path: Path) -> bool:
@@ -355,10 +368,20 @@ class _Mending:
         return True
 
 
-def _fault(said: str, value: object) -> str:
+_ENUMS: Final[Mapping[str, type[StrEnum]]] = {
+    "counter_offers": CounterOffers,
+    "kind": Kind,
+    "fees": Fees,
+    "capped_apr": AprKind,
+    "shown_apr": AprKind,
+}
+"""What the words of a key are; of all others, decisions."""
+
+
+def _fault(said: str, value: object, words: type[StrEnum]) -> str:
     """Say in our words what msgspec says of a value."""
     if said.startswith("Invalid enum value"):
-        return f"must be one of {', '.join(Decision)}{_near_decision(value)}"
+        return f"must be one of {', '.join(words)}{_near_word(value, words)}"
     if expected := re.fullmatch(r"Expected `(.*)`, got `.*`", said):
         return f"must be {_KINDS.get(expected[1], expected[1])}{_unquoted(expected[1], value)}"
     if said == "Number out of range":
@@ -366,8 +389,10 @@ def _fault(said: str, value: object) -> str:
     return said[0].lower() + said[1:]
 
 
-def _near_decision(value: object) -> str:
-    near = difflib.get_close_matches(str(value).strip().upper(), Decision, n=1)
+def _near_word(value: object, words: type[StrEnum]) -> str:
+    asked = str(value).strip()
+    asked = asked.upper() if words is Decision else asked.lower()
+    near = difflib.get_close_matches(asked, words, n=1)
     return f": did you mean {near[0]}?" if near else ""
 
 
@@ -387,7 +412,7 @@ _NOTHING: Final = object()
 @cache
 def _whole_sample() -> Mapping[str, Any]:
     sample: dict[str, Any] = msgspec.to_builtins(default_policy("KES"))
-    rule = {"name": "own", "when": "", "decision": "REVIEW", "says": ""}
+    rule = {"name": "own", "when": "", "decision": "REVIEW", "says": "", "limit_max": 1}
     cap: dict[str, Any] = {"name": "own", "per": "day", "decision": "REVIEW", "says": ""}
     cap |= {"number_max": 1, "volume_max": 1.0, "expected_loss_max": 1.0}
     cap |= {"products": ["own"], "regions": ["own"], "tiers": ["A"]}

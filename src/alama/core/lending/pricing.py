@@ -284,6 +284,11 @@ class Tariff:
             fee = max(total - lent, 0)
         return Terms(lent, received, fee, _whole(fee * self._tax_of_fee), max(total, received))
 
+    def instalment(self, probability: Probability, amount: float) -> tuple[Money, Money]:
+        """Give each payment of a loan, of which the last takes what rounding leaves, and all."""
+        total = self.terms(probability, amount).total
+        return Money(self.periods.payments(total)[0] / self._units), Money(total / self._units)
+
     def schedule(self, probability: Probability, amount: float) -> Schedule:
         """Lay out the payments of a loan."""
         return schedule(self.periods, self.terms(probability, amount), self._units)

@@ -7,10 +7,12 @@ leaves a decision no better than its own.
 from __future__ import annotations
 
 import math
+import sys
 from bisect import bisect_right
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
+from msgspec import UnsetType
 
 from alama.core import memory
 from alama.core.application import fold
@@ -19,6 +21,8 @@ from alama.core.expressions import expression as expressions
 from alama.core.expressions.certainty import Slope
 from alama.core.lending.loan import AMOUNT, TERM, Loans, LoanTables
 from alama.core.lending.policy import (
+    Borrowing,
+    CounterOffers,
     Decision,
     Exploration,
     OwnRule,
@@ -70,6 +74,13 @@ _DOUBTS: Final = {
 
 SELDOM_BOOKED: Final = _DOUBTS[Rule.SELDOM_BOOKED]
 
+_LATE: Final = Objection(Rule.LATE_ON_A_LOAN.value, Decision.DECLINED)
+_ASKED_OFTEN: Final = Objection(Rule.ASKED_OFTEN.value, Decision.REVIEW)
+_EXPOSED: Final = Objection(Rule.EXPOSURE.value, Decision.DECLINED)
+_ON_TOP: Final = Objection(Rule.LADDER.value, Decision.DECLINED)
+
+UNBOUND: Final = sys.maxsize
+
 TIER_TO_CONFIRM: Final = (Objection(Rule.TIER_BELOW_CUTOFF.value, Decision.REVIEW),)
 """What a tier that is declined has against those of whom its score can only guess."""
 
@@ -82,25 +93,55 @@ _BY_DECISION: Final = {
 
 
 class ReadyRule:
-    """A policy's own rule, ready to be asked.
+    """A policy's own rule that decides, ready to be asked.
 
-    `bounds_loans` says that it speaks of the loan, and objects to a larger one wherever it objects
-    to a smaller one: then it also bounds what may be offered.
+    `reads_loan` says that it speaks of the loan. `bounds_loans` says that it then objects to a
+    larger one wherever it objects to a smaller one: so it also bounds what may be offered.
     """
 
-    __slots__ = ("bounds_loans", "fires", "objection", "reads_memory")
+    __slots__ = ("bounds_loans", "fires", "objection", "reads_loan", "reads_memory")
 
-    def __init__(self, rule: OwnRule, catalogue: Catalogue) -> None:
+    def __init__(self, rule: OwnRule, decision: Decision, catalogue: Catalogue) -> None:
         expression = _understood(rule, catalogue)
         self.reads_memory = not memory.NAMES.isdisjoint(expression.fields)
-        self.objection = Objection(rule.name, rule.decision)
+        self.objection = Objection(rule.name, decision)
         self.fires: Callable[[Sequence[Value]], bool] = expression.fires
+        self.reads_loan = bool(expression.fields & {AMOUNT, TERM})
         # A rule that does not read the amount objects to a term, whatever the amount.
         self.bounds_loans = (
             expression.slope(AMOUNT) in {Slope.CONSTANT, Slope.RISES}
             if AMOUNT in expression.fields
             else TERM in expression.fields
         )
+
+
+class ReadyCap:
+    """A policy's own rule that bounds the limit, ready to be asked; it reads no amount."""
+
+    __slots__ = ("fires", "limit_max", "name", "reads_memory")
+
+    def __init__(self, rule: OwnRule, limit_max: int, catalogue: Catalogue) -> None:
+        expression = _understood(rule, catalogue)
+        self.name = rule.name
+        self.fires: Callable[[Sequence[Value]], bool] = expression.fires
+        self.limit_max = limit_max
+        self.reads_memory = not memory.NAMES.isdisjoint(expression.fields)
+
+
+def _deciding(policy: Policy, catalogue: Catalogue) -> tuple[ReadyRule, ...]:
+    return tuple(
+        ReadyRule(rule, rule.decision, catalogue)
+        for rule in policy.rules
+        if not isinstance(rule.decision, UnsetType)
+    )
+
+
+def _capping(policy: Policy, catalogue: Catalogue) -> tuple[ReadyCap, ...]:
+    return tuple(
+        ReadyCap(rule, rule.limit_max, catalogue)
+        for rule in policy.rules
+        if not isinstance(rule.limit_max, UnsetType)
+    )
 
 
 def _understood(rule: OwnRule, catalogue: Catalogue) -> Expression:
@@ -164,6 +205,64 @@ class _Doubts:
         return doubts
 
 
+class _OfBorrowers:
+    """What a policy has to say about earlier applications and loans."""
+
+    __slots__ = (
+        "_asked",
+        "_asked_max",
+        "_balance",
+        "_exposure",
+        "_ladder",
+        "_late",
+        "_late_max",
+        "_repaid",
+        "_step",
+    )
+
+    def __init__(self, policy: Policy, catalogue: Catalogue) -> None:
+        place = catalogue.position
+        self._asked, self._late = place["applications_1d"], place["days_past_due"]
+        self._balance, self._repaid = place["open_balance"], place["largest_repaid"]
+        asked = Borrowing() if isinstance(policy.borrower, UnsetType) else policy.borrower
+        self._asked_max, self._late_max = asked.asked_per_day_max, asked.late_days_max
+        self._exposure = None if isinstance(policy.exposure, UnsetType) else policy.exposure
+        self._ladder = None if isinstance(policy.ladder, UnsetType) else policy.ladder
+        self._step = policy.limit_step
+
+    @classmethod
+    def asked_for(cls, policy: Policy, catalogue: Catalogue) -> _OfBorrowers | None:
+        """Give what a policy has to say, where it says anything."""
+        said = (policy.borrower, policy.exposure, policy.ladder)
+        return None if all(isinstance(one, UnsetType) for one in said) else cls(policy, catalogue)
+
+    def objections(self, values: Sequence[Value]) -> list[Objection]:
+        found = []
+        late, asked = values[self._late], values[self._asked]
+        if late is not None and self._late_max is not None and late > self._late_max:  # type: ignore[operator]  # numbers
+            found.append(_LATE)
+        if asked is not None and self._asked_max is not None and asked >= self._asked_max:  # type: ignore[operator]  # numbers
+            found.append(_ASKED_OFTEN)
+        room, bound_by = self.room(values)
+        if room < self._step:
+            found.append(bound_by)
+        return found
+
+    def room(self, values: Sequence[Value]) -> tuple[float, Objection]:
+        """Give what may still be lent, and what there is to say where it is too little."""
+        owed, repaid = values[self._balance], values[self._repaid]
+        room, bound_by = math.inf, _EXPOSED
+        if owed is None or repaid is None:
+            return room, bound_by
+        if self._exposure is not None:
+            room = self._exposure.balance_max - owed  # type: ignore[operator]  # numbers
+        if self._ladder is not None:
+            rung = max(self._ladder.first_limit, self._ladder.times * repaid) - owed  # type: ignore[operator]  # numbers
+            if rung < room:
+                room, bound_by = rung, _ON_TOP
+        return room, bound_by
+
+
 def booking_asked_for(
     asked: Sufficiency, scorecard: Scorecard, model: ReadyModel
 ) -> ReadyBooking | None:
@@ -220,6 +319,7 @@ class ReadyPolicy:
         "_doubts",
         "_forgotten",
         "_loan_tables",
+        "_of_borrowers",
         "_outflow_place",
         "_outflow_ratio_max",
         "_scores_min",
@@ -228,8 +328,10 @@ class ReadyPolicy:
         "_tiers_worst_first",
         "amount_place",
         "below_break_even",
+        "capping_rules",
         "caps",
         "catalogue",
+        "counter_offers",
         "currency",
         "existing_place",
         "existing_share",
@@ -284,8 +386,14 @@ class ReadyPolicy:
         self.catalogue = memory.with_memory(model.catalogue)
         self._sent_width = len(model.catalogue.fields)
         self._forgotten = memory.NOTHING[: len(self.catalogue.fields) - self._sent_width]
-        self.rules = tuple(ReadyRule(rule, self.catalogue) for rule in policy.rules)
-        self.reads_memory = any(rule.reads_memory for rule in self.rules)
+        self.rules = _deciding(policy, self.catalogue)
+        self.capping_rules = _capping(policy, self.catalogue)
+        self._of_borrowers = _OfBorrowers.asked_for(policy, self.catalogue)
+        self.reads_memory = self._of_borrowers is not None or any(
+            rule.reads_memory for rules in (self.rules, self.capping_rules) for rule in rules
+        )
+        said = policy.counter_offers
+        self.counter_offers = CounterOffers.NONE if isinstance(said, UnsetType) else said
         self.loan_rules = tuple(rule for rule in self.rules if rule.bounds_loans)
         names = policy.law.forbidden_fields
         self.forbidden = tuple((position[name], name) for name in names if name in position)
@@ -365,8 +473,29 @@ class ReadyPolicy:
         return changed
 
     def objections_of_rules(self, values: Sequence[Value]) -> list[Objection]:
-        """Say which of the policy's own rules object."""
-        return [rule.objection for rule in self.rules if rule.fires(values)]
+        """Say which of the policy's own rules object, and what earlier loans have against this."""
+        objections = [rule.objection for rule in self.rules if rule.fires(values)]
+        if self._of_borrowers is not None:
+            objections += self._of_borrowers.objections(values)
+        return objections
+
+    def most_to(self, values: Sequence[Value]) -> int:
+        """Give the most that may be lent to a borrower beside what they owe, in whole steps.
+
+        `UNBOUND` where nothing bounds it, or it is less than a step: then there is an objection.
+        """
+        if self._of_borrowers is None:
+            return UNBOUND
+        room, _ = self._of_borrowers.room(values)
+        step = self.limit_step
+        return int(room // step) * step if step <= room < math.inf else UNBOUND
+
+    def capping(self, values: Sequence[Value], term: int) -> list[ReadyCap]:
+        """Give the rules that bound the limit of a term, by its place."""
+        if not self.capping_rules:
+            return []
+        asked = self.as_if_asked(values, self.limit_step, self.terms_days[term])
+        return [rule for rule in self.capping_rules if rule.fires(asked)]
 
     def objections_of_tier(self, tier: Tier) -> tuple[Objection, ...]:
         """Say what a tier has against those in it."""

@@ -206,13 +206,23 @@ def shown_as(field: Field, language: Language) -> Shown:
     codes = codes_of(field, language)
     if codes is not None:
         return codes.shown
-    return Shown.MONEY if field.money else Shown.NUMBER
+    if field.money or field.labels is None:
+        return Shown.MONEY if field.money else Shown.NUMBER
+    if field.unit == "share" and field.maximum == 1.0:
+        return Shown.OF_HUNDRED
+    return _BY_UNIT.get(field.unit, Shown.NUMBER)
+
+
+_BY_UNIT: Final = {"months": Shown.MONTHS, "days": Shown.DAYS}
+"""How the values of a lender's own fields are shown."""
 
 
 def name_of(field: Field, spelled: str, language: Language) -> str:
     """Say what a field is; one that the dictionary does not know is quoted as it is spelled."""
     if is_ours(field) and field.name in language.names:
         return language.names[field.name]
+    if field.labels is not None:
+        return str(getattr(field.labels, language.code, field.labels.en))
     return language.forms.word.format(word=spelled)
 
 

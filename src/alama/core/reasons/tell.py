@@ -66,6 +66,10 @@ _DECISIONS: Final[Mapping[str, Decision]] = {
     Rule.VALUE_OUTSIDE_TRAINING: Decision.REVIEW,
     Rule.UNLIKE_TRAINING: Decision.REVIEW,
     Rule.SELDOM_BOOKED: Decision.REVIEW,
+    Rule.LATE_ON_A_LOAN: Decision.DECLINED,
+    Rule.ASKED_OFTEN: Decision.REVIEW,
+    Rule.EXPOSURE: Decision.DECLINED,
+    Rule.LADDER: Decision.DECLINED,
     Rule.BLOCKED: Decision.DECLINED,
     Rule.WATCHED: Decision.REVIEW,
     Rule.EXPLORED: Decision.APPROVED,
@@ -144,7 +148,7 @@ def that_decided(policy: ReadyPolicy, assessment: Assessment) -> tuple[str, ...]
     decisions = {
         **_DECISIONS,
         Rule.BELOW_BREAK_EVEN: policy.below_break_even,
-        **{rule.name: rule.decision for rule in policy.policy.rules},
+        **{rule.objection.code: rule.objection.decision for rule in policy.rules},
         **{name: cap.decision for name, cap in policy.caps.items()},
     }
     # A rule that objects to the loan asked for, and then to what could be offered, stands twice.

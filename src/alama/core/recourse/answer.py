@@ -12,7 +12,7 @@ from alama.core import calibration
 from alama.core.application import Value
 from alama.core.assess import Assessment
 from alama.core.errors import UnknownField, UnknownGoal
-from alama.core.lending.policy import SEVERITY, Decision, Policy
+from alama.core.lending.policy import SEVERITY, CounterOffers, Decision, Policy
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -179,6 +179,8 @@ def score_needed(goal: Goal, policy: Policy) -> float:
         case Approval():
             # Tiers stand best first, and none is treated better than one above it.
             approving = sum(SEVERITY[tier.decision] == 0 for tier in tiers)
+            if approving and policy.counter_offers is CounterOffers.APPROVE:
+                return -math.inf  # another loan may have the score that this one lacks
             return _foot(policy, approving - 1) if approving else math.inf
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from alama.core.application import Application
 from alama.core.assess import Assessment, assess
 from alama.core.lending.circumstances import USUAL, Circumstances
-from alama.core.lending.policy import Rule
+from alama.core.lending.policy import CounterOffers, Rule
 from alama.core.recourse.additive import SIZE_MAX, Moves, is_lever
 from alama.core.recourse.answer import (
     COUNT_MAX,
@@ -149,7 +149,8 @@ class Applicant:
             return math.inf
         # Whatever is stranger than a policy's own limit is left to a person, and not approved.
         asked = self.policy.policy.sufficiency.unlike_share
-        if asked is not None and isinstance(self.goal, Approval):
+        is_last_word = self.policy.counter_offers is not CounterOffers.APPROVE
+        if asked is not None and isinstance(self.goal, Approval) and is_last_word:
             return limit
         return max(limit, likeness.strangeness(self.scored.slots))
 
@@ -178,7 +179,8 @@ class Applicant:
         lending, booked = None, None
         if isinstance(self.goal, Approval):
             lending = self.card.lending.to(standing, moves, points)
-            if self.card.booking is not None:
+            approves_others = self.policy.counter_offers is CounterOffers.APPROVE
+            if self.card.booking is not None and not approves_others:
                 now = self.card.booking.log_odds(self.scored.slots)
                 limit = self.card.booking.booking.log_odds_min
                 booked = Booked(now, others[-1], limit)
@@ -190,7 +192,7 @@ class Applicant:
     def after(self, moves: Moves, chosen: Sequence[int]) -> Assessment:
         """Assess the application with some moves made."""
         values = tuple(moves.changed(self.application.values, chosen))
-        changed = Application(values, self.application.spelled)
+        changed = Application(values, self.application.spelled, self.application.memory)
         return assess(self.model, self.policy, changed, self.around)
 
     def works(self, moves: Moves, chosen: Sequence[int]) -> Assessment | None:
@@ -241,6 +243,19 @@ class Judge:
 # --------------------------------------------------------------------------- what stands in the way
 
 
+_UNMOVED: Final = tuple(
+    rule.value
+    for rule in (
+        Rule.TOO_FEW_FIELDS,  # to give more of them is no change of those that were given
+        Rule.LATE_ON_A_LOAN,
+        Rule.ASKED_OFTEN,
+        Rule.EXPOSURE,
+        Rule.LADDER,
+    )
+)
+"""Rules that no change of a field that was given moves."""
+
+
 def _certain_obstacles(applicant: Applicant, gates: Iterable[Gate]) -> list[Obstacle]:
     """Give what binds before anything is tried; where there is something, a search is idle."""
     if applicant.need == math.inf:
@@ -248,10 +263,9 @@ def _certain_obstacles(applicant: Applicant, gates: Iterable[Gate]) -> list[Obst
     if isinstance(applicant.goal, Approval) and applicant.around.certain:
         return [Obstacle(Hindrance.RULE, rule=rule.value) for rule in applicant.around.certain]
     found = [_rule(applicant, gate) for gate in gates if gate.is_shut]
-    # To give more fields is no change of those that were given.
-    code = Rule.TOO_FEW_FIELDS.value
-    if isinstance(applicant.goal, Approval) and code in applicant.now.rules:
-        found.append(Obstacle(Hindrance.RULE, rule=code))
+    if isinstance(applicant.goal, Approval):
+        codes = [code for code in _UNMOVED if code in applicant.now.rules]
+        found += [Obstacle(Hindrance.RULE, rule=code) for code in codes]
     return found
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from alama.core.catalogue import Field, Kind
 from alama.core.lending.loan import AMOUNT, TERM
 from alama.core.lending.offer import number_at, owed_monthly, room_monthly
-from alama.core.lending.policy import Rule
+from alama.core.lending.policy import CounterOffers, Rule
 from alama.core.lending.ready_policy import EXISTING, INFLOW, OUTFLOW, ReadyPolicy, ReadyRule
 from alama.core.recourse import turning
 from alama.core.recourse.additive import Lever, Moves, is_lever, reach
@@ -155,6 +155,7 @@ class ReadyRecourse:
     """Recourse for the applicants of one policy, which is laid out for its model."""
 
     __slots__ = (
+        "_approves_others",
         "_approving",
         "_cards",
         "_conditions",
@@ -169,6 +170,7 @@ class ReadyRecourse:
         catalogue = policy.model.catalogue
         self.policy = policy
         self._approving = turning.approving(policy)
+        self._approves_others = policy.counter_offers is CounterOffers.APPROVE
         self._outflow_place = catalogue.position.get(OUTFLOW)
         self._turns = turning.Turns(policy)
         self._cards = {
@@ -215,9 +217,14 @@ class ReadyRecourse:
     def _needed_of_all(self) -> Iterator[Condition]:
         """Yield what an approval needs beside the score of its tier, whatever the card."""
         position = self.policy.catalogue.position
-        for rule, names in zip(self.policy.rules, self._turns.fields_read, strict=True):
-            places = frozenset(position[name] for name in names)
-            yield Condition(rule.objection.code, places, _rule_need(rule))
+        deciding = {rule.objection.code: rule for rule in self.policy.rules}
+        for own, names in zip(self.policy.policy.rules, self._turns.fields_read, strict=True):
+            # One that bounds the limit alone objects to nobody, and where another loan is approved
+            # in place of the one asked for, none that speaks of loans has the last word.
+            rule = deciding.get(own.name)
+            if rule and not (self._approves_others and rule.reads_loan):
+                places = frozenset(position[name] for name in names)
+                yield Condition(rule.objection.code, places, _rule_need(rule))
         money = (position.get(name) for name in (INFLOW, EXISTING))
         places = frozenset(place for place in money if place is not None)
         yield Condition(Rule.UNAFFORDABLE.value, places, self._room_need)
@@ -232,7 +239,13 @@ class ReadyRecourse:
         """Yield what an approval needs of everyone, and of those whose values are far outside."""
         yield from self._conditions
         # No change leads outside, so those who are inside stay there.
-        yield from (condition for condition in card.ranges if condition.need(values) == SHUT)
+        loan = {self.policy.amount_place, self.policy.term_place}
+        yield from (
+            condition
+            for condition in card.ranges
+            if condition.need(values) == SHUT
+            and not (self._approves_others and condition.places <= loan)
+        )
 
     def _room_need(self, values: Sequence[Value]) -> float:
         """Give where the worst approved tier begins whose share of the inflow carries a loan."""
@@ -241,7 +254,8 @@ class ReadyRecourse:
         owed = owed_monthly(policy, values, inflow)
         for tier in reversed(self._approving):
             if turning.carries_a_loan(policy, room_monthly(tier, inflow, owed), inflow):
-                return OPEN if tier is policy.tiers[-1] else tier.score_min
+                is_any = self._approves_others or tier is policy.tiers[-1]
+                return OPEN if is_any else tier.score_min
         return SHUT
 
 

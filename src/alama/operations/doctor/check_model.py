@@ -13,7 +13,9 @@ from alama.core.intake import Intake
 from alama.core.lending import draft, policy_text
 from alama.core.lending.ready_policy import ReadyPolicy
 from alama.core.model import Model, ReadyModel
+from alama.core.own_fields import reading
 from alama.core.product import PRODUCT
+from alama.lenders.own_fields import own_fields_in_force
 from alama.lenders.store import Registry
 from alama.operations.doctor.findings import number, some
 from alama.operations.doctor.patient import Patient, hint, said
@@ -25,6 +27,7 @@ from alama.protection.audit.checks import damaged_copy
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from alama.lenders.records import Lender
     from alama.platform.database.database import Database
 
 
@@ -74,7 +77,7 @@ def check_books(database: Database) -> Finding:
             deployed = registry.deployed(book)
             own += deployed is not None and deployed[0] is not None
             try:
-                _lay_out(registry, deployed or (None, None), lender.currency)
+                _lay_out(registry, deployed or (None, None), lender)
             except AlamaError as unusable:
                 failed[book] = unusable
     if failed:
@@ -92,13 +95,14 @@ def check_books(database: Database) -> Finding:
 
 
 def _lay_out(
-    registry: Registry, deployed: tuple[str | None, str | None], currency: str
+    registry: Registry, deployed: tuple[str | None, str | None], lender: Lender
 ) -> ReadyPolicy:
     model_id, policy_id = deployed
     stored = None if model_id is None else models.stored(registry.model(model_id), model_id)
     model = stored or builtin()
     if policy_id is None:
-        policy = draft.default_policy(currency)
+        policy = draft.default_policy(lender.currency)
     else:
         policy = policy_text.decode(registry.policy(policy_id), policy_id)
-    return ReadyPolicy(policy, ReadyModel(model, policy.currency))
+    own = own_fields_in_force(registry, lender.id)
+    return ReadyPolicy(policy, ReadyModel(reading(model, own), policy.currency))

@@ -1,4 +1,4 @@
-"""Short texts that a person wrote or will change: applications, policies."""
+"""Short texts that a person wrote or will change: applications, policies, fields."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from alama.core.errors import FileProblem, InvalidPolicy
+from alama.core.errors import FaultyText, FileProblem, InvalidPolicy
 from alama.core.lending import policy_text
 from alama.platform.files.promise import promised
 
@@ -58,13 +58,14 @@ def read_policy(path: Path, model: Model) -> Policy:
 
 @contextmanager
 def told_of(path: Path) -> Iterator[None]:
-    """Tell what is wrong with a policy by the name of its file, a line for each fault."""
+    """Tell what is wrong with a text by the name of its file, a line for each fault."""
     try:
         yield
-    except InvalidPolicy as error:
+    except FaultyText as error:
         listing = "".join(f"\n  {fault}" for fault in error.faults) or f" {error}"
-        hint = error.hint or f"mend it until `alama policy check {path}` calls it sound"
-        raise InvalidPolicy(f"{named(path)}:{listing}", hint=hint) from error
+        noun = "policy" if isinstance(error, InvalidPolicy) else "fields"
+        hint = error.hint or f"mend it until `alama {noun} check {path}` calls it sound"
+        raise type(error)(f"{named(path)}:{listing}", hint=hint) from error
 
 
 def titled(policy: Policy) -> str:

@@ -103,6 +103,15 @@ PROBLEMS: Final[Mapping[str, Meaning]] = {
         "a second for each 16 KiB of it.",
         "Send it again, whole. The connection is closed.",
     ),
+    "statement_password": Meaning(
+        "The PDF is protected, and no password or a wrong one came with it.",
+        "Send as `password` the one that the applicant got with the statement.",
+    ),
+    "statement_too_costly": Meaning(
+        "Reading the PDF would take more memory, time or pages than one file may, or it broke what "
+        "reads PDFs. Nothing else was held up by it.",
+        "Ask the applicant for the statement again, or for a shorter period, as it came.",
+    ),
     "erased": Meaning(
         "What the applicant of this score sent was erased; `detail` says when.",
         "Nothing: it cannot be had again. Its decision is still listed at `/v1/scores`.",
@@ -177,23 +186,15 @@ PROBLEMS: Final[Mapping[str, Meaning]] = {
         "Ask the operator to pause the lender: every decision is then left to a person.",
     ),
     "body_too_large": Meaning(
-        "The body is larger than 64 KiB; one of outcomes, than 512 KiB; a loan history, than "
-        "64 MiB.",
-        "Send the fields that the operation knows and nothing else; outcomes in several requests; "
-        "of a history the newest loans.",
+        "The body is larger than 64 KiB; one of outcomes, than 512 KiB; of loans, than 1 MiB; a "
+        "loan history, than 64 MiB.",
+        "Send the fields that the operation knows and nothing else; outcomes and loans in several "
+        "requests; of a history the newest loans.",
     ),
     "statement_unreadable": Meaning(
         "The file is no statement that can be read: damaged, of a format that is not known, in "
         "another currency, or larger than one may be.",
         "Read `detail`, and send the file as its source gave it.",
-    ),
-    "statement_password": Meaning(
-        "A PDF is protected, and no password or a wrong one came with it.",
-        "Send it as `password`, as the applicant got it with the statement.",
-    ),
-    "statement_too_costly": Meaning(
-        "A PDF takes more memory or time than one file may.",
-        "Ask for the statement of a shorter period, and send the file as it came.",
     ),
     "mapping_needed": Meaning(
         "The columns of a table are not those of a wallet that is known, or its dates can be read "
@@ -351,6 +352,22 @@ RULES: Final[Mapping[str, Meaning]] = {
     "seldom_booked": Meaning(
         "Such applications were seldom booked in the history that the lender's model learned from.",
         "Have a person decide: no loan of that history says how such applicants repay.",
+    ),
+    "late_on_a_loan": Meaning(
+        "A payment on another loan of this borrower is late, by more than the policy lets pass.",
+        "Lend nothing until it is paid; tell of the payment by `POST /v1/loans`.",
+    ),
+    "asked_often": Meaning(
+        "This borrower has asked as often within 24 hours as the policy lets pass.",
+        "Have a person decide: whoever asks for less and less until it is granted needs a word.",
+    ),
+    "exposure": Meaning(
+        "What this borrower owes leaves no room for another loan under the policy's cap.",
+        "Lend nothing until something is paid back; approvals of the last three days count too.",
+    ),
+    "ladder": Meaning(
+        "What this borrower owes is all that the policy lends to somebody who has repaid so much.",
+        "Lend nothing until a loan is paid back: the next one may be larger then.",
     ),
     "blocked": Meaning(
         "The applicant is on the lender's block list.",

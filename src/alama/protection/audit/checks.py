@@ -12,7 +12,7 @@ from contextlib import suppress
 from itertools import groupby, pairwise
 from typing import TYPE_CHECKING, Final
 
-from alama.core import model
+from alama.core import model, own_fields
 from alama.core.errors import AlamaError
 from alama.core.lending import draft, policy_text
 from alama.monitoring.reviews import open_noted
@@ -102,6 +102,7 @@ class KnownKeys:
 _READ: Final = {
     DocumentKind.MODEL: model.stored,
     DocumentKind.POLICY: policy_text.decode,
+    DocumentKind.FIELDS: own_fields.decode,
     DocumentKind.CANDIDATE: model.stored,
 }
 

@@ -7,6 +7,7 @@ is not looked at.
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from typing import TYPE_CHECKING, Final
 
 import msgspec
@@ -43,6 +44,7 @@ Columns = dict[str, object]
 LENDER: Final = "lender"
 KEY: Final = "key"
 DEPLOYMENT: Final = "deployment"
+FIELDS: Final = "own fields"
 PAUSE: Final = "pause"
 HELD: Final = "hold"
 LISTED: Final = "list entry"
@@ -53,7 +55,7 @@ CANDIDATE: Final = "candidate"
 SIGNATURE: Final = "signature"
 
 _KEYS: Final = frozenset({ActKind.KEY_ISSUED, ActKind.KEY_ROTATED, ActKind.KEY_REVOKED})
-_DEPLOYED: Final = frozenset({ActKind.DEPLOYED, ActKind.POLICY_DEPLOYED})
+_DEPLOYED: Final = frozenset({ActKind.DEPLOYED, ActKind.POLICY_DEPLOYED, ActKind.FIELDS_ACTIVATED})
 _ENDPOINT_SET: Final = frozenset({ActKind.ENDPOINT_ADDED, ActKind.ENDPOINT_CHANGED})
 _ENDPOINTS: Final = _ENDPOINT_SET | {ActKind.ENDPOINT_DISABLED, ActKind.ENDPOINT_REMOVED}
 _HOLDS: Final = frozenset({ActKind.HOLD_PLACED, ActKind.HOLD_RELEASED})
@@ -100,6 +102,7 @@ STAND_IN_NO_ROW: Final = frozenset(
         ActKind.HISTORY_FORGOTTEN,
         ActKind.HISTORY_RECEIVED,
         ActKind.LENDER_KEY_ROTATED,
+        ActKind.LOANS_RECORDED,
         ActKind.MASTER_KEY_ROTATED,
         ActKind.OUTCOMES_RECORDED,
         ActKind.RETENTION_RUN,
@@ -120,6 +123,10 @@ def deployment_of(lender: object, mode: object, place: int) -> Thing:
     return (DEPLOYMENT, f"{place} of {lender} {mode}")
 
 
+def fields_of(lender: object, place: int) -> Thing:
+    return (FIELDS, f"{place} of {lender}")
+
+
 def pause_of(lender: object, mode: object) -> Thing:
     """Name the pause of a book, of which there is one at most."""
     return (PAUSE, f"of {lender} {mode}")
@@ -138,7 +145,7 @@ class ExpectedRows:
 
     def __init__(self) -> None:
         self.things: dict[Thing, Columns] = {}
-        self._deployments: dict[tuple[str | None, str | None], int] = {}
+        self._deployments: Counter[tuple[str | None, str | None]] = Counter()
 
     def take(self, act: Act) -> None:
         """Do again what an act says, if it is about such a thing."""
@@ -148,9 +155,7 @@ class ExpectedRows:
         elif act.kind in _KEYS:
             self._key(act, book)
         elif act.kind in _DEPLOYED:
-            place = self._deployments.get((act.lender, act.mode), 0) + 1
-            self._deployments[act.lender, act.mode] = place
-            self.things[deployment_of(act.lender, act.mode, place)] = dict(act.details)
+            self._deploy(act)
         elif act.kind in _PAUSES:
             self.things.pop(pause_of(act.lender, act.mode), None)
             if act.kind is ActKind.PAUSED:
@@ -163,6 +168,17 @@ class ExpectedRows:
             self._onboarding(act)
         elif act.kind in _ENDPOINTS:
             self._endpoint(act, book)
+
+    def _deploy(self, act: Act) -> None:
+        self._deployments[act.lender, act.mode] += 1  # fields are of no mode
+        place = self._deployments[act.lender, act.mode]
+        is_fields = act.kind is ActKind.FIELDS_ACTIVATED
+        thing = (
+            fields_of(act.lender, place)
+            if is_fields
+            else deployment_of(act.lender, act.mode, place)
+        )
+        self.things[thing] = dict(act.details)
 
     def _list(self, act: Act, book: Columns) -> None:
         if act.kind is ActKind.APPLICANT_LISTED:

@@ -16,6 +16,7 @@ class DocumentKind(StrEnum):
 
     MODEL = "model"
     POLICY = "policy"
+    FIELDS = "own fields"
     CANDIDATE = "candidate"
 
 
@@ -90,7 +91,10 @@ class Trouble(StrEnum):
     RESTORED = "An applicant was erased, and their key is there again: erase them once more."
     APPLICANT = "The key of an applicant was changed, or whom it is found for."
     STANDING = "What stands is not what was done: no act accounts for it."
-    DOCUMENT = "A model or a policy is not the one that its id names: it was changed or is damaged."
+    DOCUMENT = (
+        "A model, a policy or a lender's own fields are not those that the id names: changed, or "
+        "damaged."
+    )
     HISTORY = "A loan history is not the file that was handed in: it was changed or is damaged."
     PUBLIC = (
         "The public half of a key that signs was changed; what it signed was checked by its own."

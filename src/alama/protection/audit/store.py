@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from contextlib import contextmanager
 from itertools import count
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -62,6 +63,7 @@ _LINK: Final = [_TABLE.c[name] for name in Link._fields]
 _DOCUMENTS: Final[dict[DocumentKind, Column[Any]]] = {
     DocumentKind.MODEL: lenders_schema.models.c.id,
     DocumentKind.POLICY: lenders_schema.policies.c.id,
+    DocumentKind.FIELDS: lenders_schema.field_activations.c.fields_id,
     DocumentKind.CANDIDATE: onboarding_schema.candidates.c.model_id,
 }
 """Where documents are, each by the column that has the id of its content."""
@@ -428,11 +430,7 @@ def stored_rows(connection: Connection) -> dict[Thing, Columns]:
         digest = row["digest"]
         row["digest"] = digest.hex() if isinstance(digest, bytes) else digest
         found[expected.KEY, str(row["id"])] = row
-    places: dict[tuple[object, object], int] = {}
-    for row in _rows(connection, lenders_schema.deployments):
-        book = (row["lender"], row["mode"])
-        places[book] = places.get(book, 0) + 1
-        found[expected.deployment_of(*book, places[book])] = row
+    found |= _put_in_force(connection)
     for row in _rows(connection, lenders_schema.pauses):
         found[expected.pause_of(row["lender"], row["mode"])] = row
     for row in _holds(connection):
@@ -447,6 +445,21 @@ def stored_rows(connection: Connection) -> dict[Thing, Columns]:
     found |= {(expected.CANDIDATE, str(row["id"])): row for row in _candidates(connection)}
     for row in _rows(connection, onboarding_schema.signatures):
         found[expected.signature_of(row["candidate_id"], row["number"])] = row
+    return found
+
+
+def _put_in_force(connection: Connection) -> dict[Thing, Columns]:
+    """Give what was ever deployed or declared, each known by its place among its like."""
+    found: dict[Thing, Columns] = {}
+    places: Counter[tuple[object, ...]] = Counter()
+    for row in _rows(connection, lenders_schema.deployments):
+        book = (row["lender"], row["mode"])
+        places[book] += 1
+        found[expected.deployment_of(*book, places[book])] = row
+    for row in _rows(connection, lenders_schema.field_activations):
+        lender = row["lender"]
+        places[(lender,)] += 1
+        found[expected.fields_of(lender, places[(lender,)])] = row
     return found
 
 

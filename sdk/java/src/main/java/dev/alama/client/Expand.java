@@ -23,4 +23,7 @@ public record Expand(String word) {
 
     /** {@code schedule} */
     public static final Expand SCHEDULE = new Expand("schedule");
+
+    /** {@code offers} */
+    public static final Expand OFFERS = new Expand("offers");
 }

@@ -16,6 +16,7 @@ public record Explanation(
         int recommendedTermDays,
         double recommendedApr,
         List<String> rules,
+        Optional<CounterOffers> counterOffers,
         double baseScore,
         List<ExplainedValue> shapValues,
         List<Reason> reasons,

@@ -56,7 +56,9 @@ public final class FakeAlama {
                             "expected_loss", 250.0,
                             "rules", List.of(),
                             "apr_definition", "simple",
-                            "aprs", Map.of("simple", 36.5, "nominal", 36.5, "effective", 42.57)),
+                            "aprs", Map.of("simple", 36.5, "nominal", 36.5, "effective", 42.57),
+                            "capped_by", List.of()),
+            "offers", List.of(),
             "schedule",
                     Map.of(
                             "currency", "KES",
@@ -328,6 +330,7 @@ public final class FakeAlama {
         replays.put(key, new Replay(request.body, answer));
         stored.remove("reasons");
         stored.remove("schedule");
+        stored.remove("offers");
         stored.put("created_at", moment(count));
         stored.put("mode", "test");
         stored.put("key_id", "key_fake");
@@ -364,6 +367,7 @@ public final class FakeAlama {
                 "recourse", "already_met",
                 "counterfactuals", List.of(),
                 "binding", List.of()));
+        answer.put("counter_offers", null);
         answer.put("notice", null);
         answer.put("language", "en");
         answer.put("target", "APPROVED");

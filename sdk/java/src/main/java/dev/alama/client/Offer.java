@@ -15,6 +15,8 @@ public record Offer(
         List<String> rules,
         Optional<String> aprDefinition,
         Optional<Aprs> aprs,
+        Optional<List<String>> cappedBy,
+        Optional<CounterOffers> counterOffers,
         Map<String, Object> raw)
         implements Answer {
     /** What the price is made of, in percent a year. */

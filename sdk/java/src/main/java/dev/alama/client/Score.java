@@ -23,5 +23,6 @@ public record Score(
         Optional<String> policy,
         Optional<Offer> offer,
         Optional<Schedule> schedule,
+        Optional<List<LoanOnOffer>> offers,
         Map<String, Object> raw)
         implements Decision {}
