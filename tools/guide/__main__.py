@@ -33,6 +33,7 @@ SECTIONS: Final[Mapping[str, tuple[str, ...]]] = {
     "Integrate": (
         "docs/fields.md",
         "docs/statements.md",
+        "docs/own-fields.md",
         "docs/errors.md",
         "docs/sandbox.md",
         "sdk/python/README.md",
