@@ -33,6 +33,7 @@ SECTIONS: Final[Mapping[str, tuple[str, ...]]] = {
     "Integrate": (
         "docs/fields.md",
         "docs/statements.md",
+        "docs/pdf-statements.md",
         "docs/own-fields.md",
         "docs/errors.md",
         "docs/sandbox.md",
@@ -55,6 +56,7 @@ SECTIONS: Final[Mapping[str, tuple[str, ...]]] = {
         "docs/policy.md",
         "docs/changing-a-policy.md",
         "docs/jurisdictions.md",
+        "docs/lists.md",
         "docs/explaining.md",
         "docs/reviews.md",
         "docs/loans.md",
