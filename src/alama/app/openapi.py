@@ -95,6 +95,9 @@ def _tell_defaults(properties: dict[str, Schema]) -> None:
 
 def _inline(part: object, pointer: Schema, words: list[str]) -> None:
     """Put the words of a closed set where they are meant, instead of a pointer to them."""
+    if isinstance(part, list):
+        for inner in part:
+            _inline(inner, pointer, words)
     if not isinstance(part, dict):
         return
     if pointer.items() <= part.items():
