@@ -19,7 +19,7 @@ from alama.training.pipeline import Trained, judge
 from alama.training.validation.gates import FOR_EVERYONE, Gate
 from alama.training.validation.pack import Pack
 from alama.training.validation.peers import beside_peers
-from alama.training.validation.trial import PolicyFor, Trial, try_candidate
+from alama.training.validation.trial import PolicyFor, Trial, Without, try_candidate
 from tests.patterned import unwatched
 
 TERMS = Terms(days_past_due=30, currency="KES")
@@ -81,7 +81,7 @@ def judged_again(
         FOR_EVERYONE,
         policy=policy,
         current=current,
-        without_region=None,
+        without=Without(),
     )
 
 

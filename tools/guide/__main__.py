@@ -32,6 +32,7 @@ SECTIONS: Final[Mapping[str, tuple[str, ...]]] = {
     "Get started": (START,),
     "Integrate": (
         "docs/fields.md",
+        "docs/own-fields.md",
         "docs/errors.md",
         "docs/sandbox.md",
         "sdk/python/README.md",

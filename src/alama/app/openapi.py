@@ -48,7 +48,8 @@ transaction where that is shorter; a wallet without activity sends 0. Money is i
 currency. Words have 1 to 64 characters, space around them aside, in any script, without \
 characters that steer a terminal, turn the direction of writing or have no width; they are \
 compared without case, and one that the model never met is scored as "other". A name that stands \
-twice is refused, and so is every name that is not listed here."""
+twice is refused, and so is every name that is not listed here, but for the fields that the lender \
+has declared of its own: GET /v1/catalogue tells which."""
 
 
 _WORDS: Final = (

@@ -23,6 +23,7 @@ from alama.core.assess import Assessment, assess
 from alama.core.catalogue import Catalogue, Field, Kind, Use
 from alama.core.errors import FileProblem
 from alama.core.kernel import Column, Words
+from alama.core.lending.policy import CounterOffers
 from alama.core.lending.simulation import Case, Figures, Stance
 from alama.platform.files import columns as file_columns
 
@@ -56,6 +57,18 @@ _PARTS: Final = (
     # Empty, not null, where nothing objected: in SQL `NOT LIKE` would lose the nulls.
     _Part("rules", pa.string(), lambda said: ";".join(said.rules)),
 )
+
+
+_COUNTER_PARTS: Final = (
+    _Part("counter_offer", pa.int64(), lambda said: _counter(said, "amount")),
+    _Part("counter_offer_term_days", pa.int32(), lambda said: _counter(said, "term_days")),
+)
+"""The largest other loan that would be approved, where a policy tells of it; null: none would."""
+
+
+def _counter(said: Assessment, part: str) -> int | None:
+    loan = None if said.counter is None else said.counter.approved
+    return None if loan is None else getattr(loan, part)
 
 
 class TableDeciding:
@@ -98,6 +111,8 @@ class TableDeciding:
         self.absent = self._file.absent
         self.meant = self._file.meant(self.ignored)
         self.markers = self._file.markers
+        tells = policy.counter_offers is not CounterOffers.NONE
+        self._parts = (*_PARTS, *_COUNTER_PARTS) if tells else _PARTS
         self._shown = fields_in_cards(policy.model.model) if options.contributions else ()
         self.schema = self._schema()
 
@@ -136,7 +151,7 @@ class TableDeciding:
         arrays: list[pa.Array[Any]] = [
             file_columns.plain(batch.column(name)) for name in self._options.keep
         ]
-        arrays += [pa.array(map(part.of, said), part.kind) for part in _PARTS]
+        arrays += [pa.array(map(part.of, said), part.kind) for part in self._parts]
         if self._options.contributions:
             arrays.append(pa.array([one.base for one in said], pa.float64()))
             arrays += self._points(said)
@@ -151,7 +166,7 @@ class TableDeciding:
         ]
 
     def _schema(self) -> pa.Schema:
-        made = [(part.name, part.kind) for part in _PARTS]
+        made = [(part.name, part.kind) for part in self._parts]
         if self._options.contributions:
             made.append(("base_score", pa.float64()))
             made += [(points_column(field), pa.float64()) for field in self._shown]

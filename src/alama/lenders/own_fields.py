@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from alama.core import own_fields
-from alama.core.own_fields import NOTHING, OwnFields
+from alama.core.own_fields import NOTHING, OwnFields, answering
+from alama.core.product import PRODUCT
 
 if TYPE_CHECKING:
+    from alama.core.catalogue import Catalogue
     from alama.lenders.store import Registry
 
 
@@ -21,6 +23,11 @@ def own_fields_by_id(registry: Registry, lender: str, fields_id: str | None) -> 
 def own_fields_in_force(registry: Registry, lender: str) -> OwnFields:
     """Give what a lender may send beside the product's fields at this moment."""
     return own_fields_by_id(registry, lender, registry.fields_in_force(lender))
+
+
+def learnable(registry: Registry, lender: str) -> Catalogue:
+    """Give the fields of the product with those of the lender: what a model of it may learn."""
+    return answering(PRODUCT, own_fields_in_force(registry, lender))
 
 
 def own_fields_ever(registry: Registry, lender: str) -> OwnFields:

@@ -6,12 +6,14 @@ Nothing here speaks to a person.
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from typing import IO, TYPE_CHECKING, Final
 
 import msgspec
 
 from alama.core.errors import FileProblem
 from alama.core.product import PRODUCT
+from alama.lenders.own_fields import learnable
 from alama.onboarding.commands import command_for, words_for
 from alama.onboarding.histories import Read, digest, keep_history
 from alama.onboarding.records import (
@@ -61,7 +63,8 @@ def read_file(
     pilot = _require_terms(progress_of(Stores.at(opened), lender, opened.clock()))
     currency = opened.registry.lender(lender).currency
     terms = Terms(pilot.days_past_due, currency, limits_of(pilot).out_of_time_defaults_min)
-    return read_history(path, terms, options, watch).report
+    asked = replace(options, catalogue=learnable(opened.registry, lender))
+    return read_history(path, terms, asked, watch).report
 
 
 def keep_file(
@@ -90,10 +93,22 @@ def is_kept(opened: Installation, record: HistoryRecord, path: Path, wishes: Opt
     report = report_of(opened, record)
     inputs = set(report.inputs)
     return (
-        wishes.region == (REGION in inputs)
+        _knows_own_fields(opened, record.lender, report)
+        and wishes.region == (REGION in inputs)
         and inputs.isdisjoint(map(_field, wishes.exclude))
         and inputs.issuperset(map(_field, wishes.keep))
         and set(report.groups).issuperset(wishes.groups)
+    )
+
+
+def _knows_own_fields(opened: Installation, lender: str, report: HistoryReport) -> bool:
+    """Say whether a report speaks of all that the lender has declared for models since."""
+    told = {*report.inputs, *report.excluded, *(suspect.column for suspect in report.suspects)}
+    said = " ".join(report.notes)
+    return all(
+        name in told or name in said
+        for field in learnable(opened.registry, lender).model_fields
+        if (name := field.name) not in PRODUCT.position
     )
 
 

@@ -22,7 +22,7 @@ from alama.core.lending.ready_policy import ReadyPolicy
 from alama.core.model import Model, ReadyModel
 from alama.core.own_fields import reading
 from alama.core.product import PRODUCT
-from alama.lenders.own_fields import own_fields_in_force
+from alama.lenders.own_fields import learnable, own_fields_in_force
 from alama.onboarding.histories import write_history
 from alama.onboarding.records import (
     Candidate,
@@ -54,6 +54,7 @@ from alama.training.validation.pack_page import pack_page
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from alama.core.catalogue import Catalogue
     from alama.onboarding.store import Stores
     from alama.platform.clock import Clock
     from alama.training.validation.trial import PolicyFor
@@ -135,7 +136,8 @@ class Tasks:
         limits = FOR_EVERYONE if pilot is None else limits_of(pilot)
         terms = Terms(record.days_past_due, currency, limits.out_of_time_defaults_min)
         named = path.rename(path.with_name(_NAME + _ending(path, record.file_format)))
-        return read_history(named, terms, options, watch, SENT)
+        asked = replace(options, catalogue=learnable(self._stores.registry, record.lender))
+        return read_history(named, terms, asked, watch, SENT)
 
     # -------------------------------------------------------------------------------- training
 
@@ -170,7 +172,8 @@ class Tasks:
             report = msgspec.json.decode(kept, type=HistoryReport)
         except (msgspec.DecodeError, UnicodeDecodeError):
             raise HistoryDamaged(record.id) from None
-        as_read = options_of(report, _day(record))
+        catalogue = learnable(self._stores.registry, record.lender)
+        as_read = options_of(report, _day(record), catalogue)
         return replace(
             as_read,
             region=as_read.region or order.region,
@@ -235,17 +238,17 @@ def limits_of(pilot: Pilot) -> Gates:
     return tightened(msgspec.json.decode(pilot.gates, type=dict[str, float]))
 
 
-def options_of(report: HistoryReport, read_on: date) -> Options:
+def options_of(report: HistoryReport, read_on: date, catalogue: Catalogue = PRODUCT) -> Options:
     """Give the options that read a file again as it was read for a report.
 
     A field that is no input stays none; a group is none by itself. One that gives the outcome away
     and about which nobody has decided is not left out in silence: `refuse_open_suspects` names it
     again.
     """
-    undecided = {PRODUCT.field(name).name for name in report.open_suspects}
+    undecided = {catalogue.field(name).name for name in report.open_suspects}
     inputs = set(report.inputs)
     of_themselves = {*report.groups, REGION}
-    left_out = {field.name for field in PRODUCT.model_fields} - inputs - undecided - of_themselves
+    left_out = {field.name for field in catalogue.model_fields} - inputs - undecided - of_themselves
     return Options(
         region=REGION in inputs,
         exclude=frozenset(left_out),

@@ -32,6 +32,7 @@ from alama.platform.files import sheets
 from alama.platform.files.packaged import model_at
 from alama.platform.files.promise import promised
 from alama.platform.files.texts import is_file, is_namesake, read_policy, titled
+from alama.platform.pages import numbers
 from alama.platform.terminal import terminal
 from alama.platform.terminal.command import Subparsers, add_mode, whole
 from alama.platform.terminal.tables import LOWERS, RAISES, mention_rest, plain_table
@@ -372,7 +373,7 @@ def _show_summary(simulation: Simulation, described: str) -> None:
         terminal.section(f"Applications that change decision{shown}", _switches(simulation))
     terminal.say(f"\n{_sentence(simulation)}")
     for said in sentences(simulation):
-        terminal.say(said)
+        terminal.say(_typed(said))
 
 
 def _named(policy: Policy) -> str:
@@ -469,6 +470,12 @@ _PARTS_OF_PROFIT: Final = (
     ("- expected loss", "loss"),
     ("= expected profit", "profit"),
 )
+
+
+def _typed(said: str) -> str:
+    """Give a sentence of the page in the signs of a terminal."""
+    plain = said.replace(numbers.NARROW_SPACE, "").replace(numbers.NO_BREAK, " ")
+    return plain.replace(numbers.MINUS, "-")
 
 
 def _between(found: Sum) -> str:

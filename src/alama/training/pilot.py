@@ -29,12 +29,12 @@ from alama.training.validation.pack import Pack, Returned, SplitFacts
 from alama.training.validation.peers import beside_peers
 from alama.training.validation.refit import Refit, Refitted, agreement_of, lead_of
 from alama.training.validation.tiers import term_bands
-from alama.training.validation.trial import DRAWS, PolicyFor, Trial, try_candidate
+from alama.training.validation.trial import DRAWS, PolicyFor, Trial, Without, try_candidate
 from alama.training.validation.unseen import Unseen
 from alama.training.validation.validate import points_as_served
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from numpy.typing import NDArray
 
@@ -112,14 +112,20 @@ def train_pilot(
     """
     parts = split_history(history, order.seed)
     with_region = REGION in history.loans.columns
-    length = (1.0 - _PACK_SHARE) / (1 + with_region + order.refit)
+    own = {name for name in history.loans.columns if name not in PRODUCT.position}
+    runs_beside = with_region + bool(own)
+    length = (1.0 - _PACK_SHARE) / (1 + runs_beside + order.refit)
     judged = learn(parts, order, Part(watch, 0.0, length))
     without_region = None
     if with_region:
         # What the region buys can only be told by a model that never saw it.
         rest = Part(_named("without region", watch), length, length)
-        without_region = _trained(_without_region(parts), order, rest).model
-    done = (1 + with_region) * length
+        without_region = _trained(_without(parts, {REGION}), order, rest).model
+    without_own = None
+    if own:
+        rest = Part(_named("without own fields", watch), runs_beside * length, length)
+        without_own = _trained(_without(parts, own), order, rest).model
+    done = (1 + runs_beside) * length
     watch("writing the pack", done, "")
     trial = Trial(history, parts.split.learning, parts.holdout, parts.judging, order.seed)
     pack = try_candidate(
@@ -129,7 +135,7 @@ def train_pilot(
         order.limits,
         policy=policy,
         current=current,
-        without_region=without_region,
+        without=Without(without_region, without_own),
     )
     candidate = Candidate(judged.model, pack)
     if order.refit and pack.passed:
@@ -203,8 +209,8 @@ def refitted(
 
 
 def _loans(history: History) -> Dataset:
-    # A request may hold every field of the product, whether or not this model reads it.
-    return replace(history.loans, catalogue=PRODUCT, people=history.borrowers)
+    # A request may hold every field of the catalogue, whether or not this model reads it.
+    return replace(history.loans, catalogue=history.catalogue, people=history.borrowers)
 
 
 WAIT: Final = "wait until loans are due, or collect with a shadow key meanwhile"
@@ -272,7 +278,7 @@ def _facts(parts: Parts, model: Model) -> SplitFacts:
 def _applications(history: History, ended: np.datetime64) -> Dataset:
     """Give what was applied for before a day, labelled by whether it was booked."""
     early = np.flatnonzero(history.applied_on.astype("datetime64[D]") < ended)
-    everything = Dataset(PRODUCT, history.applications, history.booked.astype(np.int8))
+    everything = Dataset(history.catalogue, history.applications, history.booked.astype(np.int8))
     return everything.take(early).in_canonical_order()
 
 
@@ -311,8 +317,8 @@ def _trained(
     return train_on(parts.split, asked, part.at)
 
 
-def _without_region(parts: Parts) -> Parts:
-    kept = [name for name in parts.split.learning.columns if name != REGION]
+def _without(parts: Parts, names: Collection[str]) -> Parts:
+    kept = [name for name in parts.split.learning.columns if name not in names]
     split = parts.split
     without = replace(
         split, learning=_only(split.learning, kept), holdout=_only(parts.holdout, kept)

@@ -131,6 +131,8 @@ def test_a_policy_decides_on_each_row_and_is_summed_up(
         "recommended_term_days",
         "recommended_apr",
         "rules",
+        "counter_offer",
+        "counter_offer_term_days",
     ]
     referred, approved, declined = table.to_pylist()
     assert (referred["decision"], referred["rules"]) == ("REVIEW", "tier_in_review")

@@ -3,6 +3,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
@@ -15,6 +16,7 @@ from alama.core.assess import assess, explain_score
 from alama.core.errors import FileProblem
 from alama.core.lending.draft import default_policy
 from alama.core.lending.policy import Decision, Policy
+from alama.core.lending.policy_check import seal
 from alama.core.lending.ready_policy import ReadyPolicy
 from alama.core.model import ReadyModel
 from alama.platform.files.reader import open_table
@@ -36,6 +38,8 @@ MADE = [
     "recommended_term_days",
     "recommended_apr",
     "rules",
+    "counter_offer",
+    "counter_offer_term_days",
 ]
 
 
@@ -77,7 +81,7 @@ def test_each_row_gets_what_assess_says(tmp_path: Path, policy: ReadyPolicy) -> 
     assert table.schema.names == MADE
     for row, found in zip(pa.table(columns).to_pylist(), table.to_pylist(), strict=True):
         said = assess(policy.model, policy, read(policy.model.catalogue, row))
-        assert list(found.values()) == [
+        assert list(found.values())[:8] == [
             said.score,
             said.default_probability,
             said.tier,
@@ -220,3 +224,22 @@ def test_money_is_in_the_currency_of_the_policy(tmp_path: Path, policy: ReadyPol
     there, _, _ = decided(tmp_path, ugandan, {**CORE, "avg_inflow": inflows}, currency="UGX")
     here, _, _ = decided(tmp_path, policy, CORE)
     assert there["score"] == here["score"]
+
+
+def test_a_row_has_the_largest_loan_that_would_be_approved(
+    tmp_path: Path, policy: ReadyPolicy
+) -> None:
+    table, _, _ = decided(tmp_path, policy, CORE)
+    catalogue = policy.model.catalogue
+    rows = [read(catalogue, row) for row in pa.table(CORE).to_pylist()]
+    said = [assess(policy.model, policy, row) for row in rows]
+    loans = [one.counter.approved if one.counter else None for one in said]
+    assert table["counter_offer"].to_pylist() == [loan and loan.amount for loan in loans]
+
+
+def test_a_policy_that_makes_no_counter_offers_adds_no_columns(
+    tmp_path: Path, policy: ReadyPolicy
+) -> None:
+    silent = seal(msgspec.structs.replace(policy.policy, counter_offers=msgspec.UNSET))
+    table, _, _ = decided(tmp_path, ReadyPolicy(silent, policy.model), CORE)
+    assert "counter_offer" not in table.column_names

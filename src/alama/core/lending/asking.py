@@ -125,8 +125,12 @@ class Asking:
         self._inflow = number_at(values, policy.inflow_place)
         self._owed = owed_monthly(policy, values, self._inflow)
         self._reading = [rule for rule in policy.rules if rule.reads_loan]
-        others = (rule for rule in policy.rules if not rule.reads_loan)
-        self._constant = _worst(r.objection.decision for r in others if r.fires(values))
+        of_loans = {rule.objection.code for rule in self._reading}
+        self._constant = _worst(
+            objection.decision
+            for objection in policy.objections_of_rules(values)
+            if objection.code not in of_loans
+        )
 
     def counter(self, as_asked: Decision) -> Counter:
         """Give the largest loans beside one that is answered so."""

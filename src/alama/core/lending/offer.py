@@ -448,9 +448,9 @@ class _SearchToConfirm(_Search):
 
 
 def cap_of(policy: ReadyPolicy, values: Sequence[Value], term: int) -> int:
-    """Give the most that any tier, or the policy's own rules, let a loan of a term be."""
+    """Give the most that any tier, the policy's own rules and earlier loans let a loan be."""
     caps = (rule.limit_max for rule in policy.capping(values, term))
-    return min([policy.tiers[0].limit_max, *caps])
+    return min([policy.tiers[0].limit_max, policy.most_to(values), *caps])
 
 
 def owed_monthly(policy: ReadyPolicy, values: Sequence[Value], inflow: float) -> float:

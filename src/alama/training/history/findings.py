@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from alama.core.product import PRODUCT
 from alama.training.history import evidence
 from alama.training.history import rows as checks
 from alama.training.history import split as outcomes
@@ -30,6 +29,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from alama.core.catalogue import Catalogue
     from alama.training.dataset import Dataset
     from alama.training.history.rows import Book, Rows
 
@@ -58,6 +58,7 @@ class Findings:
     duplicates: tuple[Duplicate, ...]
     groups: tuple[str, ...]
     notes: tuple[str, ...]
+    catalogue: Catalogue
 
 
 def report_of(found: Findings, currency: str, days_past_due: int, today: date) -> HistoryReport:
@@ -195,7 +196,7 @@ def _notes(found: Findings, drift: tuple[Drift, ...]) -> list[str]:
     """Say what a person should know before a model is made of this."""
     said = []
     given = {field.name for field in found.roles.fields.values()}
-    absent = [field.name for field in PRODUCT.model_fields if field.name not in given]
+    absent = [field.name for field in found.catalogue.model_fields if field.name not in given]
     if absent:
         said.append(f"the file has no {', '.join(absent)}: the model will not know them")
     if REGION in given and REGION not in found.roles.inputs:

@@ -46,6 +46,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from alama.core.catalogue import Catalogue
+
     Labels = NDArray[np.int8]
 
     Places = NDArray[np.intp]
@@ -80,6 +82,7 @@ class Options:
     `exclude` takes fields of a request out of the inputs. `keep` leaves one in that gives the
     outcome away, on somebody's word: the gate of validation then blocks. `groups` are columns of
     the file that are looked at for fairness and never are inputs. `today` is that of UTC.
+    The catalogue has the fields of the product, and the own ones of the lender behind them.
     """
 
     today: date
@@ -87,6 +90,7 @@ class Options:
     exclude: frozenset[str] = frozenset()
     keep: frozenset[str] = frozenset()
     groups: tuple[str, ...] = ()
+    catalogue: Catalogue = PRODUCT
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +103,7 @@ class History:
     and for how many days a loan was given (NaN where nothing says it).
     """
 
+    catalogue: Catalogue
     loans: Dataset
     borrowers: NDArray[np.int64]
     groups: Mapping[str, Words]
@@ -121,7 +126,9 @@ def read_history(
     stops a run that would learn without them.
     """
     table = open_table(path, limits)
-    wishes = Wishes(options.exclude, options.keep, options.groups, region=options.region)
+    wishes = Wishes(
+        options.exclude, options.keep, options.groups, options.region, options.catalogue
+    )
     roles = assign(table, wishes)
     passes = Passes(table, 2, watch)
     rows = read_rows(table, roles, np.datetime64(options.today, "D"), passes.step)
@@ -323,7 +330,8 @@ def _suspects(
 
     What fresh loans bear out is strong, and no suspect.
     """
-    kept = {PRODUCT.field(name).name for name in options.keep if name in PRODUCT.position}
+    catalogue = options.catalogue
+    kept = {catalogue.field(name).name for name in options.keep if name in catalogue.position}
     found = []
     for spelled, known in roles.fields.items():
         column = columns.get(known.name)
@@ -385,12 +393,12 @@ def _history(roles: Roles, doubted: _Doubted, terms: Terms, options: Options) ->
     labels = _labels(book.take(places), terms)
     columns = {name: take_column(column, places) for name, column in rows.fields.items()}
     suspects = _suspects(roles, columns, labels, _judged(rows, mature, labels), options)
-    inputs, said = _inputs(roles, columns, suspects, len(labels))
+    inputs, said = _inputs(roles, columns, suspects, len(labels), options.catalogue)
     groups = dict(rows.groups)
     if isinstance(region := rows.fields.get(REGION), Words):
         groups[REGION] = region
     loans = Dataset(
-        catalogue=PRODUCT.only(inputs),
+        catalogue=options.catalogue.only(inputs),
         columns={name: columns[name] for name in inputs},
         labels=labels,
         dates=book.applied_on[places],
@@ -407,8 +415,10 @@ def _history(roles: Roles, doubted: _Doubted, terms: Terms, options: Options) ->
         duplicates=doubted.duplicates,
         groups=tuple(groups),
         notes=tuple(said),
+        catalogue=options.catalogue,
     )
     return History(
+        catalogue=options.catalogue,
         loans=loans,
         borrowers=borrowers,
         groups=groups,
@@ -423,10 +433,14 @@ def _history(roles: Roles, doubted: _Doubted, terms: Terms, options: Options) ->
 
 
 def _inputs(
-    roles: Roles, columns: Mapping[str, Column], suspects: list[Suspect], loans: int
+    roles: Roles,
+    columns: Mapping[str, Column],
+    suspects: list[Suspect],
+    loans: int,
+    catalogue: Catalogue,
 ) -> tuple[list[str], list[str]]:
     """Choose what a model may learn from, and say why something is left out."""
-    doubtful = {PRODUCT.field(s.column).name for s in suspects if s.standing is Standing.OPEN}
+    doubtful = {catalogue.field(s.column).name for s in suspects if s.standing is Standing.OPEN}
     wanted = [name for name in columns if name in roles.inputs and name not in doubtful]
     chosen, said = [], []
     for name in wanted:

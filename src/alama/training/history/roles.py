@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
 
-from alama.core.catalogue import Field, Kind, Use
+from alama.core.catalogue import Catalogue, Field, Kind, Use
 from alama.core.errors import FileProblem, TrainingProblem
 from alama.core.product import PRODUCT
 from alama.platform.files.columns import plain_type
@@ -108,18 +108,19 @@ class Wishes:
     keep: frozenset[str]
     groups: tuple[str, ...]
     region: bool = False
+    catalogue: Catalogue = PRODUCT
 
 
 def assign(table: Table, wishes: Wishes) -> Roles:
     """Say what each column is for, or raise FileProblem where the file is no history."""
     _require(table, REQUIRED)
-    fields = _fields(table)
+    fields = _fields(table, wishes.catalogue)
     _require_core(table, fields)
     loan = (*REQUIRED, *(name for name in OPTIONAL if name in table.names))
     groups = _groups(table, wishes.groups, loan)
-    asked = _known_names(table, wishes.exclude, "--exclude")
+    asked = _known_names(table, wishes, "--exclude", wishes.exclude)
     excluded = asked | {_spelled(g) for g in groups}
-    _known_names(table, wishes.keep, "--keep")
+    _known_names(table, wishes, "--keep", wishes.keep)
     if both := {_spelled(name) for name in wishes.keep} & excluded:
         raise TrainingProblem(f"{min(both)} cannot be both kept as an input and left out")
     if not wishes.region:
@@ -141,18 +142,18 @@ def assign(table: Table, wishes: Wishes) -> Roles:
     )
 
 
-def _fields(table: Table) -> dict[str, Field]:
+def _fields(table: Table, catalogue: Catalogue) -> dict[str, Field]:
     """Map columns to the model's fields, in the order of the catalogue."""
     column_of: dict[str, str] = {}
     for name in table.names:
-        if name not in PRODUCT.position or PRODUCT.field(name).use is not Use.MODEL:
+        if name not in catalogue.position or catalogue.field(name).use is not Use.MODEL:
             continue
-        field = PRODUCT.field(name)
+        field = catalogue.field(name)
         if field.name in column_of:
             message = f"columns {column_of[field.name]} and {name} are two spellings of one field"
             raise FileProblem(message, hint="remove one of them")
         column_of[field.name] = name
-    return {column_of[f.name]: f for f in PRODUCT.model_fields if f.name in column_of}
+    return {column_of[f.name]: f for f in catalogue.model_fields if f.name in column_of}
 
 
 def _groups(table: Table, names: Sequence[str], loan: Sequence[str]) -> tuple[str, ...]:
@@ -165,10 +166,10 @@ def _groups(table: Table, names: Sequence[str], loan: Sequence[str]) -> tuple[st
     return tuple(dict.fromkeys(names))
 
 
-def _known_names(table: Table, names: Iterable[str], option: str) -> set[str]:
+def _known_names(table: Table, wishes: Wishes, option: str, names: Iterable[str]) -> set[str]:
     """Refuse a typo: it would leave in the model what somebody wants out of it."""
     for name in names:
-        if name not in table.names and name not in PRODUCT.position:
+        if name not in table.names and name not in wishes.catalogue.position:
             message = f"{table.path} has no column {name} ({option})"
             raise FileProblem(message, hint=nearest_hint(name, table.names))
     return {_spelled(name) for name in names}

@@ -76,6 +76,13 @@ class RegionEffect(msgspec.Struct, frozen=True):
     without: tuple[Attribute, ...]
 
 
+class OwnFieldsEffect(msgspec.Struct, frozen=True):
+    """What the lender's own fields buy: the candidate against itself without them."""
+
+    fields: tuple[str, ...]
+    comparison: Comparison
+
+
 class Pack(msgspec.Struct, frozen=True):
     """The pack of one candidate. `score_psi` is of the model as served, out of time.
 
@@ -110,6 +117,7 @@ class Pack(msgspec.Struct, frozen=True):
     questions: tuple[str, ...] = ()
     refit: Refit | None = None
     money: Money | None = None
+    own_fields: OwnFieldsEffect | None = None
 
     @property
     def passed(self) -> bool:

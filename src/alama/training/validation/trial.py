@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
 import numpy as np
@@ -22,7 +22,14 @@ from alama.training.validation.fairness import Approvals, Attribute, Repayments,
 from alama.training.validation.figures import Measure, served_points
 from alama.training.validation.gates import Gates, Measured, judge_gates
 from alama.training.validation.money import Judges, Money, money_of
-from alama.training.validation.pack import SCHEMA, Pack, PolicyFacts, RegionEffect, SplitFacts
+from alama.training.validation.pack import (
+    SCHEMA,
+    OwnFieldsEffect,
+    Pack,
+    PolicyFacts,
+    RegionEffect,
+    SplitFacts,
+)
 from alama.training.validation.rivals import Comparison, Entrant, compare
 from alama.training.validation.stability import lately, score_psi
 from alama.training.validation.support import Applied, Decided, decide_rows, select, support_of
@@ -105,6 +112,13 @@ class Tried:
         return Entrant(self.name, self.model.id, self.points[trial.places], approved)
 
 
+class Without(NamedTuple):
+    """The same recipe without the region, and without the lender's own fields; None: had none."""
+
+    region: Model | None = None
+    own: Model | None = None
+
+
 def try_candidate(
     trial: Trial,
     judged: Judged,
@@ -113,7 +127,7 @@ def try_candidate(
     *,
     policy: PolicyFor,
     current: Model | None,
-    without_region: Model | None,
+    without: Without,
 ) -> Pack:
     """Measure a candidate, hold it against the gates, and put all of it into a pack."""
     model, validation = judged.model, judged.validation
@@ -141,8 +155,9 @@ def try_candidate(
         fairness=tuple(_attributes(tried, trial)),
         selection=select(model, history.applications, history.booked, tried.points, tried.decided),
         current=_against_current(tried, current, policy, trial),
-        region=_region_effect(tried, without_region, policy, trial),
+        region=_region_effect(tried, without.region, policy, trial),
         support=support_of(model, _applied(tried, trial)),
+        own_fields=_own_fields_effect(tried, without.own, policy, trial),
         money=_money(tried, trial),
     )
     return msgspec.structs.replace(pack, questions=open_questions(pack))
@@ -241,6 +256,17 @@ def _region_effect(
         return None
     rival = Tried("without region", without, policy(without), trial)
     return RegionEffect(_compared(tried, rival, trial), tuple(_attributes(rival, trial)))
+
+
+def _own_fields_effect(
+    tried: Tried, without: Model | None, policy: PolicyFor, trial: Trial
+) -> OwnFieldsEffect | None:
+    if without is None:
+        return None
+    rival = Tried("without own fields", without, policy(without), trial)
+    read = [feature.field for feature in tried.model.cards[-1].features]
+    own = tuple(name for name in read if name not in PRODUCT.position)
+    return OwnFieldsEffect(own, _compared(tried, rival, trial))
 
 
 def _attributes(tried: Tried, trial: Trial) -> Iterator[Attribute]:
