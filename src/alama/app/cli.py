@@ -61,6 +61,7 @@ NOUNS: Final = (
         "read, challenge, compare and recalibrate models, go back to one",
         "alama.app.models_cli",
     ),
+    Noun("lists", "block and watch applicants", "alama.scoring.lists_cli"),
     Noun("lenders", "add, list and pause lenders", "alama.app.lenders_cli"),
     Noun(
         "onboard",

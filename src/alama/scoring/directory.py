@@ -353,8 +353,8 @@ class SoFar:
             over = self._scores.approved(book, first, edge)
             self._over[book] = (first, edge, over)
         counts = dict(over)
-        for cell, recent in self._scores.approved(book, edge).items():
-            counts[cell] = counts.get(cell, Approved()).plus(recent)
+        for segment, recent in self._scores.approved(book, edge).items():
+            counts[segment] = counts.get(segment, Approved()).plus(recent)
         return counts
 
 
