@@ -26,6 +26,7 @@ from alama.protection.applicants import Applicants, ApplicantStore
 from alama.protection.audit.store import Trail
 from alama.protection.retention import Retention, RetentionStore
 from alama.scoring.directory import ActiveModel, Caller
+from alama.scoring.lists import NO_LISTS, ListKeeping
 from alama.scoring.replay import Difference, recall, replay
 from alama.scoring.scoring import Answer, Given, Scoring, only_once
 from alama.scoring.store import ScoreChain, Scores
@@ -65,6 +66,7 @@ class House:
         self.registry = Registry(database, self.log)
         self.chain = ScoreChain(database, self.log, self.vault.signer)
         self.scores = Scores(database, self.vault, self.chain)
+        self.lists = ListKeeping(database, self.log, self.vault, clock)
         self.applicants = Applicants(ApplicantStore(database, self.log), self.vault, clock)
         self.reviews = Reviews(ReviewStore(database, self.log, self.vault), self.vault, clock)
         store = RetentionStore(database, self.log)
@@ -87,7 +89,8 @@ class House:
         body = json.dumps(APPLICATION | named | fields).encode()
         once = only_once(idempotency_key.encode(), body, b"") if idempotency_key else None
         key = Key("key_1", book.lender, book.mode, b"", "abcd", USUAL_SCOPES, NOON_US)
-        caller = Caller(key, book, the_active_model(), self.vault.ring(book.lender))
+        active = the_active_model()._replace(lists=self.scores.lists(book, NO_LISTS))
+        caller = Caller(key, book, active, self.vault.ring(book.lender))
         arrival = Arrival(a_request_id(self.clock()), self.clock(), time.perf_counter())
         scoring = Scoring(CommitAtOnce(self.scores), self.vault, self.scores.find)
         return asyncio.run(scoring.score(caller, arrival, body, _request_id, once))

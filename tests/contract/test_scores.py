@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from alama.core.lending.circumstances import Cell
+from alama.core.lending.circumstances import Segment
 from alama.core.lending.policy import Decision
 from alama.memory.store import Stand
 from alama.platform.book import Book, Mode
@@ -29,7 +29,7 @@ from tests.vaults import vault_of
 BOOKS = [Book(*pair) for pair in product(("demo", "umoja"), Mode)]
 FAR_APART_US = 1_000_000
 NOON_HOUR = NOON_US // HOUR_US
-NOTHING: dict[Cell, Approved] = {}
+NOTHING: dict[Segment, Approved] = {}
 
 
 @pytest.fixture

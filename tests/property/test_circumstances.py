@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from alama.core.assess import Assessment, assess
-from alama.core.lending.circumstances import LISTED, USUAL, Cell, Circumstances
+from alama.core.lending.circumstances import LISTED, USUAL, Circumstances, Segment
 from alama.core.lending.draft import default_policy
 from alama.core.lending.policy import (
     HOLDS,
@@ -164,19 +164,19 @@ def test_a_full_cap_turns_approvals_and_nothing_else(
 @tries(200)
 def test_a_cap_is_asked_of_the_loan_that_would_be_lent(case: Case) -> None:
     case = capped(case, Decision.REVIEW)
-    asked: list[tuple[Cell, float, float]] = []
+    asked: list[tuple[Segment, float, float]] = []
 
-    def full(*loan: Cell | float) -> tuple[str, ...]:
+    def full(*loan: Segment | float) -> tuple[str, ...]:
         asked.append(loan)  # type: ignore[arg-type]  # as `full` is called
         return ()
 
     said = case.assess(Circumstances(full=full))
     offer = said.offer
-    lent = [(Cell(None, None, said.tier), offer.limit, offer.expected_loss)]
+    lent = [(Segment(None, None, said.tier), offer.limit, offer.expected_loss)]
     assert asked == (lent if said.decision is Decision.APPROVED else [])
 
 
-Full = Callable[[Cell, float, float], tuple[str, ...]]
+Full = Callable[[Segment, float, float], tuple[str, ...]]
 FULL: st.SearchStrategy[Full | None] = st.sampled_from([None, lambda *_: ("new_loans",)])
 HELD: st.SearchStrategy[tuple[Rule, ...]] = st.sampled_from([(), (Rule.PAUSED,)])
 

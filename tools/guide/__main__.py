@@ -32,6 +32,8 @@ SECTIONS: Final[Mapping[str, tuple[str, ...]]] = {
     "Get started": (START,),
     "Integrate": (
         "docs/fields.md",
+        "docs/statements.md",
+        "docs/pdf-statements.md",
         "docs/own-fields.md",
         "docs/errors.md",
         "docs/sandbox.md",
@@ -54,6 +56,7 @@ SECTIONS: Final[Mapping[str, tuple[str, ...]]] = {
         "docs/policy.md",
         "docs/changing-a-policy.md",
         "docs/jurisdictions.md",
+        "docs/lists.md",
         "docs/explaining.md",
         "docs/reviews.md",
         "docs/loans.md",

@@ -55,12 +55,14 @@ NOUNS: Final = (
         "alama.training.population.cli",
     ),
     Noun("train", "train a model on loans whose outcome is known", "alama.training.cli"),
+    Noun("statements", "derive fields from statements of wallets", "alama.statements.cli"),
     Noun("score", "score a whole file, however long", "alama.batch.cli"),
     Noun(
         "models",
         "read, challenge, compare and recalibrate models, go back to one",
         "alama.app.models_cli",
     ),
+    Noun("lists", "block and watch applicants", "alama.scoring.lists_cli"),
     Noun("lenders", "add, list and pause lenders", "alama.app.lenders_cli"),
     Noun(
         "onboard",

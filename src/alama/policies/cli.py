@@ -22,6 +22,7 @@ from alama.core.lending.policy import (
     CounterOffers,
     Daily,
     Decision,
+    Exploration,
     Kind,
     OwnRule,
     Policy,
@@ -30,7 +31,7 @@ from alama.core.lending.policy import (
     Tier,
 )
 from alama.core.lending.policy_check import Unsteady, doubts_about
-from alama.core.lending.ready_policy import ReadyPolicy
+from alama.core.lending.ready_policy import ReadyPolicy, caps_of, exploration_of
 from alama.core.model import Model, ReadyModel
 from alama.core.units import Points, Probability
 from alama.lenders import records as lenders_records
@@ -252,6 +253,8 @@ def check(args: argparse.Namespace) -> int:
     tables = [tier_table(policy), price_table(ready)]
     if policy.rules:
         tables.insert(0, rule_table(policy.rules))
+    if caps_of(policy):
+        tables.append(cap_table(policy))
     for table in tables:
         terminal.say("")
         terminal.say(table)
@@ -444,9 +447,48 @@ def summary(ready: ReadyPolicy) -> Table:
         ("to a person", _referrals(policy)),
         *_counter_offers(policy),
     ]
+    if ready.exploration is not None:
+        rows.append(("by lot", _exploration(ready, ready.exploration)))
     if not policy.rules:
         rows.append(("own rules", "none"))
     return facts(rows)
+
+
+def _exploration(ready: ReadyPolicy, asked: Exploration) -> str:
+    """Say who takes part in a test, and what it may cost in a day, if all repay as at its end."""
+    currency, cutoff = ready.currency, policy_check.cutoff_of(ready.policy)
+    assert cutoff is not None  # or the policy would not be sound
+    worst = calibration.shown_probability(Points(float(asked.score_min)))
+    quotes = [tariff.quote(worst, asked.limit_max) for tariff in ready.tariffs]
+    loss = max(quote.expected_loss for quote in quotes)
+    lent = asked.daily_max * asked.limit_max
+    return (
+        f"{number(100 * asked.share)} % of those with a score of {asked.score_min} to {cutoff - 1}"
+        f", at most {number(asked.daily_max)} a day of {currency} {number(asked.limit_max)}: "
+        f"{currency} {number(lent)} a day, of which at most {currency} "
+        f"{asked.daily_max * loss:,.0f} are expected to be lost"
+    )
+
+
+def cap_table(policy: Policy) -> Table:
+    """Show what each cap of the portfolio is on, and what happens beyond it."""
+    table = plain_table("cap", "of", "in a", "at most", "beyond it")
+    for cap in caps_of(policy):
+        parts = [*cap.products, *cap.regions, *(f"tier {tier}" for tier in cap.tiers)]
+        bounds = [
+            (cap.number_max, "loans"),
+            (cap.volume_max, f"{policy.currency} approved"),
+            (cap.expected_loss_max, f"{policy.currency} expected to be lost"),
+        ]
+        most = [f"{number(most)} {what}" for most, what in bounds if most is not None]
+        table.add_row(
+            cap.name,
+            ", ".join(parts) or "all loans",
+            cap.per.value,
+            ", ".join(most),
+            cap.decision.value,
+        )
+    return table
 
 
 _COUNTER_OFFERS: Final = {
@@ -629,4 +671,11 @@ def certificate(policy: Policy, unsteady: Sequence[Unsteady]) -> Text:
     asked = policy.sufficiency
     if asked.outside_times is not None or asked.unlike_share is not None:
         said += " Apart from values that training hardly saw: they are left to a person."
+    if caps_of(policy):
+        said += " Apart from caps that are reached: whoever comes later is not approved."
+    if exploration_of(policy) is not None:
+        said += (
+            " Apart from the lot: it gives small loans to some below the cut-off, and others who "
+            "are no worse, and below it too, may be declined or left to a person."
+        )
     return Text(said)

@@ -9,7 +9,7 @@ import msgspec
 from sqlalchemy import and_, delete, func, insert, select
 
 from alama.core import tally as tallies
-from alama.core.lending.circumstances import Cell
+from alama.core.lending.circumstances import Segment
 from alama.core.lending.policy import Decision
 from alama.core.tally import Tally
 from alama.platform.database.books import in_book
@@ -41,7 +41,7 @@ class Approvals:
     def __init__(self, mark: str, writer: str) -> None:
         """Take a `writer` that names this process and no other."""
         self._writer = writer
-        self._cells: dict[Cell, int] = {}
+        self._segments: dict[Segment, int] = {}
         names = _COLUMNS
         self._text = (
             f"INSERT INTO approvals ({', '.join(names)}) "  # noqa: S608  our own names
@@ -51,36 +51,38 @@ class Approvals:
         )
 
     def add(self, cursor: DBAPICursor, entries: Iterable[SealedEntry]) -> None:
-        sums: dict[tuple[str, str, int, Cell], Approved] = {}
+        sums: dict[tuple[str, str, int, Segment], Approved] = {}
         for entry in entries:
             row = entry.score
             if row.decision == _APPROVED:
-                cell = Cell(None, entry.region, row.tier)
-                part = (row.lender, row.mode, row.created_us // HOUR_US, cell)
+                segment = Segment(None, entry.region, row.tier)
+                part = (row.lender, row.mode, row.created_us // HOUR_US, segment)
                 explored = row.propensity is not None
                 one = Approved(1, row.recommended_limit, row.expected_loss, int(explored))
                 sums[part] = sums.get(part, Approved()).plus(one)
-        for (lender, mode, hour, cell), approved in sums.items():
-            # A row for each cell, and none that another process writes.
-            number = self._cells.setdefault(cell, len(self._cells))
+        for (lender, mode, hour, segment), approved in sums.items():
+            # A row for each segment, and none that another process writes.
+            number = self._segments.setdefault(segment, len(self._segments))
             writer = f"{self._writer}.{number}"
-            cursor.execute(self._text, (lender, mode, hour, writer, *approved, *cell))
+            cursor.execute(self._text, (lender, mode, hour, writer, *approved, *segment))
 
 
-_COLUMNS: Final = ("lender", "mode", "hour", "writer", *Approved._fields, *Cell._fields)
+_COLUMNS: Final = ("lender", "mode", "hour", "writer", *Approved._fields, *Segment._fields)
 
 
 def approved_between(connection: Connection, book: Book, hour: int, until: int | None) -> Counts:
     """Give what was approved in a book from an hour on, and before another."""
     table = schema.approvals
-    cell = [table.c[name] for name in Cell._fields]
+    segment = [table.c[name] for name in Segment._fields]
     sums = [func.sum(table.c[name]) for name in Approved._fields]
-    query = select(*cell, *sums).where(in_book(table, book), table.c.hour >= hour).group_by(*cell)
+    query = (
+        select(*segment, *sums).where(in_book(table, book), table.c.hour >= hour).group_by(*segment)
+    )
     if until is not None:
         query = query.where(table.c.hour < until)
-    width = len(cell)
+    width = len(segment)
     return {
-        Cell._make(row[:width]): Approved(int(row[width]), row[-3], row[-2], int(row[-1]))
+        Segment._make(row[:width]): Approved(int(row[width]), row[-3], row[-2], int(row[-1]))
         for row in connection.execute(query)
     }
 

@@ -12,7 +12,7 @@ from functools import reduce
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from alama.core.application import fold
-from alama.core.lending.circumstances import Cell
+from alama.core.lending.circumstances import Segment
 from alama.core.lending.policy import Daily, Per, PortfolioCap, Rule
 from alama.core.lending.ready_policy import caps_of, exploration_of
 
@@ -46,11 +46,11 @@ class Approved(NamedTuple):
         )
 
 
-Counts = dict[Cell, Approved]
+Counts = dict[Segment, Approved]
 """What was approved in each part of the portfolio."""
 
 
-def total(counts: Mapping[Cell, Approved]) -> Approved:
+def total(counts: Mapping[Segment, Approved]) -> Approved:
     """Put all parts together."""
     return reduce(Approved.plus, counts.values(), Approved())
 
@@ -67,9 +67,9 @@ class Filling:
         self._regions = frozenset(map(fold, cap.regions))
         self._tiers = frozenset(cap.tiers)
 
-    def counts(self, cell: Cell) -> bool:
+    def counts(self, segment: Segment) -> bool:
         """Say whether the cap is one on loans of this part."""
-        product, region, tier = cell
+        product, region, tier = segment
         return (
             (not self._tiers or tier in self._tiers)
             and (not self._regions or region in self._regions)
@@ -107,13 +107,13 @@ def caps_of_day(daily: Daily) -> tuple[PortfolioCap, ...]:
 
 
 def filled(
-    caps: Sequence[PortfolioCap], approved: Mapping[Per, Mapping[Cell, Approved]]
+    caps: Sequence[PortfolioCap], approved: Mapping[Per, Mapping[Segment, Approved]]
 ) -> tuple[Filling, ...]:
     """Give how much of each cap is used."""
     fillings = tuple(map(Filling, caps))
     for filling in fillings:
         of_per = approved.get(filling.cap.per, {})
-        parts = {cell: part for cell, part in of_per.items() if filling.counts(cell)}
+        parts = {segment: part for segment, part in of_per.items() if filling.counts(segment)}
         filling.used = total(parts)
     return fillings
 
@@ -141,7 +141,7 @@ class Day:
         self,
         policy: Policy,
         pause: Pause | None,
-        approved: Mapping[Per, Mapping[Cell, Approved]],
+        approved: Mapping[Per, Mapping[Segment, Approved]],
     ) -> None:
         """Take over what the policy, the operator and the database say."""
         self._paused = pause is not None
@@ -153,11 +153,11 @@ class Day:
         self.bounded = is_bounded(policy)
         self.holds = self._reasons()
 
-    def add(self, cell: Cell, volume: float, expected_loss: float, *, explored: bool) -> None:
+    def add(self, segment: Segment, volume: float, expected_loss: float, *, explored: bool) -> None:
         """Count what was just approved."""
         one = Approved(1, volume, expected_loss)
         for filling in (*self._daily, *self._fillings):
-            if filling.counts(cell):
+            if filling.counts(segment):
                 filling.used = filling.used.plus(one)
         self._lots -= explored
         self.holds = self._reasons()
@@ -167,12 +167,12 @@ class Day:
         """Whether the lot may fall on somebody yet today."""
         return self._lots > 0
 
-    def full(self, cell: Cell, volume: float, expected_loss: float) -> tuple[str, ...]:
+    def full(self, segment: Segment, volume: float, expected_loss: float) -> tuple[str, ...]:
         """Give the names of the caps that have no room for a loan."""
         return tuple(
             filling.cap.name
             for filling in self._fillings
-            if filling.counts(cell) and not filling.has_room(volume, expected_loss)
+            if filling.counts(segment) and not filling.has_room(volume, expected_loss)
         )
 
     def _reasons(self) -> tuple[Rule, ...]:

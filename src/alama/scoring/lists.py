@@ -268,7 +268,7 @@ class ListKeeping:
         `InvalidName` where something cannot be one, `ListsFull` where there are too many.
         """
         assert len(listings) <= AT_ONCE
-        wanted = [_checked(one) for one in listings]
+        wanted = [checked(one) for one in listings]
         ring = self._vault.ring(book.lender)  # may make keys: not within a transaction
         subjects = [ring.subject(book.mode.value, one.applicant_ref) for one in wanted]
         for _ in range(_ATTEMPTS):
@@ -329,8 +329,9 @@ class ListKeeping:
 
     def remove(self, book: Book, applicant_ref: str, by: str | None) -> ListEntry | None:
         """Take an applicant off the lists, and give the entry that was; None: there was none."""
+        subject = self._subject(book, applicant_ref)
         with self._database.writing() as connection:
-            key_id = self._key_of(connection, book, applicant_ref)
+            key_id = _key_of(connection, book, subject)
             entry = None if key_id is None else take_off(connection, book, key_id)
             if entry is not None:
                 self._log.append(connection, applicant_unlisted(book, entry, by))
@@ -338,8 +339,9 @@ class ListKeeping:
 
     def find(self, book: Book, applicant_ref: str) -> ListEntry | None:
         """Give the entry of an applicant; None: there is none."""
+        subject = self._subject(book, applicant_ref)
         with self._database.reading() as connection:
-            key_id = self._key_of(connection, book, applicant_ref)
+            key_id = _key_of(connection, book, subject)
             return None if key_id is None else entry_of(connection, book, key_id)
 
     def page(
@@ -355,14 +357,17 @@ class ListKeeping:
         with self._database.reading() as connection:
             return [_entry(row) for row in connection.execute(query)]
 
-    def _key_of(self, connection: Connection, book: Book, applicant_ref: str) -> str | None:
-        subject = self._vault.ring(book.lender).subject(
-            book.mode.value, require_reference(applicant_ref)
-        )
-        table = vault_schema.applicant_keys
-        query = select(table.c.id).where(in_book(table, book), table.c.subject == subject)
-        found: str | None = connection.execute(query).scalar()
-        return found
+    def _subject(self, book: Book, applicant_ref: str) -> bytes:
+        """Give what an applicant is found by; not within a transaction, for it may make keys."""
+        reference = require_reference(applicant_ref)
+        return self._vault.ring(book.lender).subject(book.mode.value, reference)
+
+
+def _key_of(connection: Connection, book: Book, subject: bytes) -> str | None:
+    table = vault_schema.applicant_keys
+    query = select(table.c.id).where(in_book(table, book), table.c.subject == subject)
+    found: str | None = connection.execute(query).scalar()
+    return found
 
 
 def _require_room(connection: Connection, book: Book) -> None:
@@ -391,7 +396,8 @@ def is_line(text: str) -> bool:
     return text.isprintable() and 1 <= len(text.strip()) <= TEXT_MAX
 
 
-def _checked(said: Listing) -> Listing:
+def checked(said: Listing) -> Listing:
+    """Give it without the space around its words, or raise `InvalidName`."""
     reference = require_reference(said.applicant_ref)
     if not is_line(said.person):
         raise InvalidName(f"a name has 1 to {TEXT_MAX} characters, all on one line")

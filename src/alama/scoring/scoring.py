@@ -22,7 +22,7 @@ from alama.core.asked import assumed
 from alama.core.assess import Assessment, assess
 from alama.core.chain import SALT_BYTES, digest
 from alama.core.intake import members
-from alama.core.lending.circumstances import Cell
+from alama.core.lending.circumstances import Segment
 from alama.core.lending.policy import Decision
 from alama.core.tally import seen
 from alama.memory.borrower import after_asking, hour_of, remembered
@@ -302,6 +302,8 @@ class Scoring:
         draw = caller.draw(active, subject, arrival.request_id)
         around = active.around(subject, draw, arrival.at_us)
         assessment = assess(active.model, active.policy, application, around)
+        if active.proven is not UNSET:
+            assessment = msgspec.structs.replace(assessment, proven=active.proven)
         decision, limit = assessment.decision, assessment.offer.limit
         region = active.policy.region_of(application.values)
         if active.day.bounded and decision is Decision.APPROVED and not asked.is_counted:
@@ -325,8 +327,8 @@ class Scoring:
 
 
 def _count(day: Day, said: Assessment, region: str | None) -> None:
-    cell = Cell(None, region, said.tier)
-    day.add(cell, said.offer.limit, said.offer.expected_loss, explored=said.explored)
+    segment = Segment(None, region, said.tier)
+    day.add(segment, said.offer.limit, said.offer.expected_loss, explored=said.explored)
 
 
 def _score_row(caller: Caller, arrival: Arrival, given: Given) -> ScoreRow:

@@ -13,7 +13,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Final
 
 from alama.statements.formulas import balance_after
-from alama.statements.ledger import Check, Entry, Pseudonyms, Statement, Status, Verdict
+from alama.statements.ledger import Check, Entry, Kind, Pseudonyms, Statement, Status, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -91,6 +91,7 @@ def _balances(statement: Statement) -> Check:
     looked = 0
     last = statement.declared.opening
     pending = 0
+    acts = defaultdict[tuple[int, bool], list[bool]](list)
     for at, together in groupby(entries, key=attrgetter("at")):
         legs = list(together)
         told = [leg.balance_after for leg in legs if leg.balance_after is not None]
@@ -98,6 +99,8 @@ def _balances(statement: Statement) -> Check:
         if not told:
             continue
         looked += 1
+        if last is not None and pending == sum(leg.signed for leg in legs) and _is_act(legs):
+            acts[len(legs), _has_overdraft(legs)].append(_follow(legs, last))
         if last is not None and last + pending not in told:
             breaks.append(at.date())
             last = balance_after(legs, None)
@@ -112,7 +115,37 @@ def _balances(statement: Statement) -> Check:
             f"on {breaks[0]}"
         )
         return Check(name, Verdict.FAIL, said)
+    # Some wallets tell the balance after an act beside each of its rows; so one that tells it row
+    # by row is known by most of its acts.
+    odd = sum(one.count(False) for one in acts.values() if 2 * one.count(False) < len(one))
+    if odd:
+        said = f"within {odd:,} acts the balances of rows do not follow, as they do in others"
+        return Check(name, Verdict.FAIL, said)
     return Check(name, Verdict.PASS, f"{looked:,} balances follow from the one before")
+
+
+_LEGS_MAX: Final = 6
+_OVERDRAFT: Final = frozenset({Kind.OVERDRAFT_IN, Kind.OVERDRAFT_OUT})
+
+
+def _is_act(legs: Sequence[Entry]) -> bool:
+    """Say whether rows of one moment are few enough to be put in order by their balances."""
+    return 1 < len(legs) <= _LEGS_MAX and all(leg.balance_after is not None for leg in legs)
+
+
+def _has_overdraft(legs: Sequence[Entry]) -> bool:
+    return any(leg.kind in _OVERDRAFT for leg in legs)
+
+
+def _follow(legs: Sequence[Entry], before: int) -> bool:
+    """Say whether there is an order of rows in which each balance follows from the one before."""
+    if not legs:
+        return True
+    return any(
+        leg.balance_after == before + leg.signed
+        and _follow([*legs[:place], *legs[place + 1 :]], before + leg.signed)
+        for place, leg in enumerate(legs)
+    )
 
 
 def _totals(statement: Statement) -> Check:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from alama.core.lending.circumstances import Cell
+from alama.core.lending.circumstances import Segment
 from alama.core.lending.draft import default_policy
 from alama.core.lending.policy import Decision, Per, Policy, Rule
 from alama.core.lending.policy_check import UTC_OFFSETS
@@ -40,12 +40,12 @@ def daily(
     return with_parts(default_policy("KES"), daily=bounds | {"utc_offset_hours": offset_hours})
 
 
-def so_far(volume: float = 0.0) -> dict[Per, dict[Cell, Approved]]:
-    return {Per.DAY: {Cell(None, None, "A"): Approved(1, volume, 0.0, 0)}}
+def so_far(volume: float = 0.0) -> dict[Per, dict[Segment, Approved]]:
+    return {Per.DAY: {Segment(None, None, "A"): Approved(1, volume, 0.0, 0)}}
 
 
 def one(day: Day, volume: float, expected_loss: float) -> None:
-    day.add(Cell(None, None, "B"), volume, expected_loss, explored=False)
+    day.add(Segment(None, None, "B"), volume, expected_loss, explored=False)
 
 
 # ------------------------------------------------------------------------------------ the day

@@ -39,7 +39,7 @@ class Lot(msgspec.Struct, frozen=True):
         return self.draw < self.propensity
 
 
-class Cell(NamedTuple):
+class Segment(NamedTuple):
     """What of the portfolio a loan is part of; None: no cap asks for it, or nobody said."""
 
     product: str | None
@@ -51,13 +51,13 @@ class Circumstances(NamedTuple):
     """What is known of a moment, beside what the applicant said.
 
     `holds` leave everything to a person. `listed` is the rule of the list that the applicant is on.
-    `full` gives the names of the caps that a loan of a cell, of this limit and expected loss, would
-    take beyond their bounds. `draw` is the lot; None: none is drawn.
+    `full` gives the names of the caps that a loan of a segment, of this limit and expected loss,
+    would take beyond their bounds. `draw` is the lot; None: none is drawn.
     """
 
     holds: tuple[Rule, ...] = ()
     listed: Rule | None = None
-    full: Callable[[Cell, float, float], tuple[str, ...]] | None = None
+    full: Callable[[Segment, float, float], tuple[str, ...]] | None = None
     draw: float | None = None
 
     @property
@@ -162,5 +162,5 @@ def _full(
         return ()
     loan = verdict.loan
     quote = policy.tariffs[loan.term].quote(loan.probability, loan.amount)
-    cell = Cell(None, policy.region_of(values), verdict.tier.name)
-    return around.full(cell, loan.amount, quote.expected_loss)
+    segment = Segment(None, policy.region_of(values), verdict.tier.name)
+    return around.full(segment, loan.amount, quote.expected_loss)

@@ -25,7 +25,7 @@ from alama.core.errors import FAULTS_MAX, InvalidPolicy, PolicyFault
 from alama.core.lending import policy_check
 from alama.core.lending.cash_flow import AprKind
 from alama.core.lending.draft import default_policy
-from alama.core.lending.policy import SCHEMA, CounterOffers, Decision, Fees, Kind, Policy
+from alama.core.lending.policy import SCHEMA, CounterOffers, Decision, Fees, Kind, Per, Policy
 from alama.core.lending.toml_lines import lines_of
 from alama.core.product import PRODUCT
 
@@ -374,6 +374,7 @@ _ENUMS: Final[Mapping[str, type[StrEnum]]] = {
     "fees": Fees,
     "capped_apr": AprKind,
     "shown_apr": AprKind,
+    "per": Per,
 }
 """What the words of a key are; of all others, decisions."""
 

@@ -93,8 +93,13 @@ def shillings(hundredths: int) -> str:
     return f"UGX {text}"
 
 
-def draw_mpesa(sheet: Sheet, lines: Sequence[MpesaLine]) -> bytes:
-    """Draw a statement of M-PESA Kenya; `lines` stand newest first."""
+def draw_mpesa(
+    sheet: Sheet, lines: Sequence[MpesaLine], summed: Sequence[MpesaLine] | None = None
+) -> bytes:
+    """Draw a statement of M-PESA Kenya; `lines` stand newest first.
+
+    `summed` are the rows of which its summary tells, where they are not its own.
+    """
     rows = [
         (
             line.receipt,
@@ -114,7 +119,7 @@ def draw_mpesa(sheet: Sheet, lines: Sequence[MpesaLine]) -> bytes:
             ("Request Date:", f"{sheet.made_on:%d %b %Y}"),
             ("Statement Period:", f"{sheet.first_day:%d %b %Y} - {sheet.last_day:%d %b %Y}"),
         ],
-        _summary(lines),
+        _summary(lines if summed is None else summed),
         rows,
         f"Statement Verification Code: {_code(rows)}. To verify it, dial *334#.",
     )

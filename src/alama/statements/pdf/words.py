@@ -26,8 +26,12 @@ MONEY: Final = re.compile(r"[-+(]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d{1,2})?\)?")
 """One figure of money, such as 1,200.00, -35 or 20,000."""
 
 _WORD: Final = re.compile(r"\S+")
-_GLUED: Final = re.compile(r"(?<=\S)(?=UGX)|(?<=UGX)(?=\S)|(?<=[A-Za-z])(?=\d{9,12}\Z)")
-"""Where cells stand so close that nothing is between them."""
+_LONG: Final = 10
+"""Characters of a receipt, which is never parted."""
+_GLUED_MONEY: Final = re.compile(r"(?:UGX|[\d,.]+){2,}")
+_MONEY_OR_CURRENCY: Final = re.compile(r"UGX|[\d,.]+")
+_GLUED_NUMBER: Final = re.compile(r"(?<=[A-Za-z])\d{9,12}\Z")
+"""Cells may stand so close that nothing is between them."""
 
 _DECODE: Final = codecs.utf_16_le_decode
 """Needs no module that would have to be read from the disk when it is used."""
@@ -107,9 +111,12 @@ class Page:
 def _split(text: str) -> Iterator[tuple[int, str]]:
     for match in _WORD.finditer(text):
         word, start = match.group(), match.start()
-        if len(word) > 9 and (cuts := [cut.start() for cut in _GLUED.finditer(word)]):  # noqa: PLR2004
-            for begin, end in zip([0, *cuts], [*cuts, len(word)], strict=True):
-                yield start + begin, word[begin:end]
+        if "UGX" in word and _GLUED_MONEY.fullmatch(word):
+            for part in _MONEY_OR_CURRENCY.finditer(word):
+                yield start + part.start(), part.group()
+        elif len(word) > _LONG and (number := _GLUED_NUMBER.search(word)):
+            yield start, word[: number.start()]
+            yield start + number.start(), number.group()
         else:
             yield start, word
 

@@ -15,6 +15,7 @@ from alama.statements.pdf.reader import (
     ReaderMissing,
     read_document,
 )
+from alama.statements.pdf.words import _split
 from alama.statements.problems import StatementUnreadable
 from tests.drawn_statements import known
 from tests.hostile_pdfs import BOMBS, mutations
@@ -118,7 +119,7 @@ def test_a_bomb_costs_time_and_nothing_else(name: str) -> None:
     assert refused.value.hint
 
 
-@pytest.mark.parametrize("count", [40, pytest.param(1_000, marks=pytest.mark.long)])
+@pytest.mark.parametrize("count", [25, pytest.param(1_000, marks=pytest.mark.long)])
 def test_whatever_became_of_a_file_it_is_read_or_refused(count: int) -> None:
     sound = [known(5, rows=30).mpesa_pdf(), known(6, rows=30, legs=2).mtn_pdf()]
     began_s = time.monotonic()
@@ -128,3 +129,18 @@ def test_whatever_became_of_a_file_it_is_read_or_refused(count: int) -> None:
         except AlamaError as refused:
             assert refused.hint, refused  # noqa: PT017 - both are right
     assert time.monotonic() - began_s < count * LIMITS.wall_s
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("UGX20,000UGX 880UGX", ["UGX", "20,000", "UGX", "880", "UGX"]),
+        ("RAPHAEAL35343306810", ["RAPHAEAL", "35343306810"]),
+        # A receipt is never parted, whatever letters it has by chance.
+        ("UBQN6UGXDP UB5LA12UGX UC12345678", ["UBQN6UGXDP", "UB5LA12UGX", "UC12345678"]),
+    ],
+)
+def test_cells_without_a_gap_are_parted(text: str, words: list[str]) -> None:
+    found = list(_split(text))
+    assert [word for _, word in found] == words
+    assert all(text[start:].startswith(word) for start, word in found)

@@ -1,0 +1,158 @@
+"""Caps of the portfolio and lots, as one process counts them, and as all of them do."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from alama.core.lending.circumstances import Segment
+from alama.core.lending.draft import default_policy
+from alama.core.lending.policy import Decision, Exploration, Per, Policy, PortfolioCap
+from alama.core.lending.policy_check import seal
+from alama.core.units import Money
+from alama.lenders.store import Registry
+from alama.scoring.directory import SoFar
+from alama.scoring.holds import HOUR_US, Approved, Day, filled, first_hour, periods
+from alama.scoring.store import Scores
+from tests.entries import DEMO, NOON_US, an_entry
+from tests.stores import scores_in
+from tests.vaults import vault_of
+
+DAY_US = 24 * HOUR_US
+LOT = Exploration(0.05, 560, 2_000, 2)
+NAIROBI_B = Segment(None, "nairobi", "B")
+SEGMENTS = (
+    NAIROBI_B,
+    Segment(None, None, "B"),
+    Segment(None, "nairobi", "C"),
+    Segment(None, None, None),
+)
+
+
+@pytest.fixture
+def scores(registry: Registry) -> Scores:
+    vault_of(registry._database).ring("demo")
+    return scores_in(registry._database)
+
+
+def with_caps(*caps: PortfolioCap, lot: Exploration | None = None) -> Policy:
+    parts = {"portfolio": caps} if caps else {}
+    said = {} if lot is None else {"exploration": lot}
+    return seal(msgspec.structs.replace(default_policy("KES"), **parts, **said))
+
+
+def cap(name: str = "new_loans", per: Per = Per.DAY, **bounds: Any) -> PortfolioCap:
+    return msgspec.structs.replace(PortfolioCap(name, per), **bounds)
+
+
+def a_day(policy: Policy, *approved: tuple[Segment, Approved], per: Per = Per.DAY) -> Day:
+    day = Day()
+    day.settle(policy, None, {per: dict(approved)})
+    return day
+
+
+@pytest.mark.parametrize(
+    ("only", "counted"),
+    [
+        ({}, [True, True, True, True]),
+        ({"tiers": ("B",)}, [True, True, False, False]),
+        ({"regions": (" Nairobi",)}, [True, False, True, False]),
+        ({"tiers": ("B",), "regions": ("nairobi", "mombasa")}, [True, False, False, False]),
+        ({"products": ("weekly",)}, [False] * 4),
+    ],
+)
+def test_a_cap_counts_the_loans_that_it_lists(only: dict[str, Any], counted: list[bool]) -> None:
+    asked = cap(number_max=10, **only)
+    (filling,) = filled([asked], {Per.DAY: {cell: Approved(1) for cell in SEGMENTS}})
+    assert [filling.counts(cell) for cell in SEGMENTS] == counted
+    assert filling.used.number == sum(counted)
+
+
+@pytest.mark.parametrize(
+    ("bounds", "fits"),
+    [
+        ({"number_max": 3}, True),
+        ({"number_max": 2}, False),
+        ({"volume_max": Money(300.0)}, True),
+        ({"volume_max": Money(299.0)}, False),
+        ({"expected_loss_max": Money(30.0)}, True),
+        ({"expected_loss_max": Money(29.0)}, False),
+    ],
+)
+def test_no_loan_is_approved_that_would_go_beyond_a_bound(
+    bounds: dict[str, Any], *, fits: bool
+) -> None:
+    day = a_day(with_caps(cap(**bounds)), (NAIROBI_B, Approved(2, 200.0, 20.0)))
+    assert day.full(NAIROBI_B, 100.0, 10.0) == (() if fits else ("new_loans",))
+
+
+def test_what_a_process_approves_counts_at_once() -> None:
+    day = a_day(with_caps(cap(number_max=2, tiers=("B",)), cap("c", number_max=1, tiers=("C",))))
+    assert day.bounded
+    for _ in range(2):
+        assert day.full(NAIROBI_B, 1.0, 0.0) == ()
+        day.add(NAIROBI_B, 1.0, 0.0, explored=False)
+    assert day.full(NAIROBI_B, 1.0, 0.0) == ("new_loans",)
+    assert day.full(SEGMENTS[2], 1.0, 0.0) == ()
+    assert day.holds == ()
+
+
+def test_a_month_is_apart_from_a_day() -> None:
+    policy = with_caps(cap(per=Per.MONTH, number_max=1))
+    assert periods(policy) == {Per.MONTH}
+    assert a_day(policy, (NAIROBI_B, Approved(1))).full(NAIROBI_B, 1.0, 0.0) == ()
+    full = a_day(policy, (NAIROBI_B, Approved(1)), per=Per.MONTH)
+    assert full.full(NAIROBI_B, 1.0, 0.0) == ("new_loans",)
+
+
+def test_lots_are_drawn_until_the_day_has_had_its_number() -> None:
+    policy = with_caps(lot=LOT)
+    assert not a_day(with_caps()).draws
+    day = a_day(policy, (NAIROBI_B, Approved(7, 0.0, 0.0, 1)))
+    assert day.draws
+    day.add(NAIROBI_B, 1.0, 0.0, explored=False)
+    assert day.draws
+    day.add(NAIROBI_B, 1.0, 0.0, explored=True)
+    assert not day.draws
+
+
+def test_a_month_begins_at_the_first_midnight_of_the_lenders_clock() -> None:
+    # 2026-11-14 or so: noon of some day.
+    for offset in (-12, 0, 3, 14):
+        hour = first_hour(NOON_US, offset, Per.MONTH)
+        assert (hour + offset) % 24 == 0
+        before = first_hour(hour * HOUR_US - 1, offset, Per.MONTH)
+        assert 28 * 24 <= hour - before <= 31 * 24
+        assert first_hour(hour * HOUR_US, offset, Per.MONTH) == hour
+
+
+def test_all_processes_and_all_hours_of_a_month_are_counted(
+    scores: Scores, registry: Registry
+) -> None:
+    policy = with_caps(cap(per=Per.MONTH, number_max=10))
+    began_us = first_hour(NOON_US, 0, Per.MONTH) * HOUR_US
+    times_us = (began_us - 1, began_us, NOON_US - 3 * HOUR_US, NOON_US)
+    for at_us in times_us:
+        scores.commit([an_entry(at_us=at_us, limit=1.0)])
+    so_far = SoFar(scores)
+    for _ in range(2):  # the second time the hours that are over are remembered
+        (counted,) = so_far.of(DEMO, policy, NOON_US)[Per.MONTH].values()
+        assert (counted.number, counted.volume) == (3, 3.0)
+    scores_in(registry._database).commit([an_entry(at_us=NOON_US, limit=1.0)])
+    (counted,) = so_far.of(DEMO, policy, NOON_US)[Per.MONTH].values()
+    assert counted.number == 4
+
+
+def test_loans_are_counted_by_region_tier_and_lot(scores: Scores) -> None:
+    lent = an_entry()
+    drawn = an_entry()
+    drawn = drawn._replace(score=drawn.score._replace(tier="E", propensity=0.05), region="nairobi")
+    left = an_entry(decision=Decision.REVIEW)
+    scores.commit([lent, an_entry(), drawn, left])
+    counts = scores.approved(DEMO, 0)
+    assert counts[Segment(None, None, lent.score.tier)].number == 2
+    assert counts[Segment(None, "nairobi", "E")][0] == 1
+    assert counts[Segment(None, "nairobi", "E")].explored == 1
+    assert len(counts) == 2
