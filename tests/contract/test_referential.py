@@ -19,6 +19,7 @@ from sqlalchemy import (
 )
 
 from alama.lenders import keys as lenders
+from alama.memory import schema as memory_schema
 from alama.monitoring import schema as monitoring_schema
 from alama.monitoring.records import SIMULATED_KEY_ID
 from alama.onboarding import schema as onboarding_schema
@@ -195,6 +196,7 @@ SCOPED = [
             scoring_schema.idempotency,
             scoring_schema.list_entries,
             schema.reviews,
+            memory_schema.borrowers,
         )
     ),
     Scoped(legal_holds, "subject", vault_schema.applicant_keys, "subject"),
