@@ -152,3 +152,14 @@ def facts(entries: tuple[Entry, ...]) -> list[tuple[object, ...]]:
 
 def same(statement: Statement, wanted: Known) -> bool:
     return facts(statement.entries) == facts(wanted.entries)
+
+
+def csv_of(wanted: Known) -> bytes:
+    """Give the rows of M-PESA's statement as a CSV file."""
+    header = "Receipt No.,Completion Time,Details,Transaction Status,Paid In,Withdrawn,Balance"
+    lines = [
+        f"{line.receipt},{line.at:%Y-%m-%d %H:%M:%S},{line.details},{line.status},"
+        f"{max(line.signed, 0) / 100:.2f},{min(line.signed, 0) / 100:.2f},{line.balance / 100:.2f}"
+        for line in wanted.mpesa()
+    ]
+    return "\n".join([header, *lines, ""]).encode()

@@ -14,6 +14,7 @@ from alama.core.chain import MAIN
 from alama.onboarding.approval import Approval, Signing
 from alama.onboarding.histories import Histories
 from alama.onboarding.jobs import Jobs
+from alama.onboarding.mappings import Mappings
 from alama.onboarding.records import (
     CANDIDATE_PREFIX,
     HISTORY_PREFIX,
@@ -62,6 +63,7 @@ def stores_in(database: Database) -> Stores:
         Histories(database, log, vault_of(database)),
         Candidates(database, log),
         Jobs(database, log),
+        Mappings(database, log, lambda: NOON_US),
     )
 
 

@@ -32,6 +32,7 @@ SECTIONS: Final[Mapping[str, tuple[str, ...]]] = {
     "Get started": (START,),
     "Integrate": (
         "docs/fields.md",
+        "docs/statements.md",
         "docs/pdf-statements.md",
         "docs/own-fields.md",
         "docs/errors.md",

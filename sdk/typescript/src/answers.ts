@@ -31,6 +31,7 @@ export interface ApplicationFields {
   loan_purpose?: Maybe<string>;
   region?: Maybe<string>;
   existing_repayments?: Maybe<number>;
+  evidence?: Maybe<string>;
   applicant_ref?: Maybe<string>;
   /** The compact spelling of `mm_months`. */
   mobile_money_months?: Maybe<number>;

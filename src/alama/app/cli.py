@@ -55,6 +55,7 @@ NOUNS: Final = (
         "alama.training.population.cli",
     ),
     Noun("train", "train a model on loans whose outcome is known", "alama.training.cli"),
+    Noun("statements", "derive fields from statements of wallets", "alama.statements.cli"),
     Noun("score", "score a whole file, however long", "alama.batch.cli"),
     Noun(
         "models",

@@ -52,6 +52,7 @@ from alama.scoring.explain_api import explain_reply
 from alama.scoring.explaining import TARGET_DEFAULT, Explained, Question
 from alama.scoring.records import ScoreRow, Sealed, pack
 from alama.scoring.scoring import Given
+from alama.statements import examples as statements_examples
 from alama.webhooks import examples as webhooks_examples
 
 if TYPE_CHECKING:
@@ -273,6 +274,7 @@ def _met() -> Mapping[type[AlamaError], tuple[str, AlamaError]]:
         **reviews_api.refusals(),
         **applicants_api.refusals(),
         **lists_api.refusals(),
+        **statements_examples.refusals(),
         **webhooks_examples.refusals(),
         **onboarding_examples.refusals(),
     }

@@ -24,6 +24,7 @@ from alama.platform.http import documents, problems
 from alama.platform.http.operation import JSON, Json, Link, Operation, Schema, Success, reference
 from alama.platform.http.problem_codes import FIELDS, OBSTACLES, PROBLEMS, RULES, Meaning
 from alama.scoring import api as scoring_api
+from alama.scoring import evidence
 from alama.webhooks import examples as webhooks_examples
 from alama.webhooks.events_api import payload_schemas
 
@@ -145,6 +146,12 @@ def _application(schema: Schema, catalogue: Catalogue) -> Schema:
         field = catalogue.fields[place]
         properties[name] = _property(properties[name], name, field)
     required = [field for field in catalogue.fields if field.required]
+    properties["evidence"] = {
+        "type": ["string", "null"],
+        "description": "Proof that fields were derived by POST /v1/fields, as it gave it. No field "
+        "of the application: no model reads it.",
+        "maxLength": evidence.TOKEN_MAX,
+    }
     return {
         **schema,
         "description": _APPLICATION,
@@ -341,6 +348,7 @@ EVERYWHERE: Final[dict[str, Json]] = {
 
 TAGS: Final[Mapping[str, str]] = {
     "Scores": "Score an application, ask why and what would change it, read scores, review them.",
+    "Statements": "Derive the fields of an application from the statement of a wallet.",
     "Outcomes": "Say what became of the loans: whether what a score promised has come true.",
     "Loans": "Tell what was lent and what came back: it is remembered of the borrower.",
     "Applicants": "Give out or erase what is held on one applicant.",

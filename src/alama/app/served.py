@@ -30,6 +30,8 @@ from alama.protection.applicants import Applicants
 from alama.protection.receipts import Receipts
 from alama.scoring import api as scoring_api
 from alama.scoring import explain_api, keys_api, lists_api, scores_api
+from alama.statements import api as statements_api
+from alama.statements import examples as statements_examples
 from alama.webhooks import endpoints_api, events_api
 from alama.webhooks import examples as webhooks_examples
 from alama.webhooks.endpoints import Endpoints
@@ -45,6 +47,7 @@ if TYPE_CHECKING:
     from alama.scoring.explaining import Explaining
     from alama.scoring.scoring import Scoring
     from alama.scoring.store import Scores
+    from alama.statements.desk import Desk
 
 
 class Running(NamedTuple):
@@ -55,6 +58,7 @@ class Running(NamedTuple):
     scoring: Scoring
     explaining: Explaining
     reports: WorkQueue
+    desk: Desk
     health: status.HealthCheck
 
 
@@ -63,6 +67,7 @@ class Served(NamedTuple):
 
     score: scoring_api.ScoreEndpoint
     explain: explain_api.ExplainEndpoint
+    fields: statements_api.FieldsEndpoint
     scores: scores_api.StoredScoreEndpoints
     receipts: receipts_api.ReceiptEndpoint
     reviews: reviews_api.ReviewEndpoints
@@ -97,6 +102,7 @@ class Served(NamedTuple):
         return cls(
             score=scoring_api.ScoreEndpoint(admission, running.scoring, languages),
             explain=explain_api.ExplainEndpoint(admission, running.explaining, languages),
+            fields=statements_api.FieldsEndpoint(admission, running.desk),
             scores=scores_api.StoredScoreEndpoints(
                 admission, running.scores, installed.vault, reviews.sequel
             ),
@@ -144,6 +150,7 @@ REQUESTS: Final = (
 REPLIES: Final = (
     scoring_api.ScoreReply,
     explain_api.ExplainReply,
+    *statements_api.REPLIES,
     scores_api.ScoreRecord,
     scores_api.ScorePage,
     status.Health,
@@ -193,6 +200,7 @@ def reply_examples(said: examples.Replies) -> dict[str, Json]:
     """Give the bodies of replies by name."""
     return {
         **said.named(),
+        **statements_examples.replies(),
         **reviews_api.replies(),
         **outcomes_api.replies(),
         **loans_api.replies(),

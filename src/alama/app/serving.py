@@ -40,6 +40,7 @@ from alama.scoring.explaining import Explaining
 from alama.scoring.group_commit import GroupCommit, LivingLedger
 from alama.scoring.scoring import Scoring
 from alama.scoring.store import Scores
+from alama.statements.desk import Desk
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -122,7 +123,8 @@ def assemble(
     memory = Memory(installed.database, vault)
     scoring, explaining = Scoring(ledger, vault, scores.find), Explaining(memory.of)
     reports = WorkQueue("reports", WAITING_MAX, WAITING_EACH_MAX)
-    running = Running(Admission(directory, limit), scores, scoring, explaining, reports, health)
+    admission, desk = Admission(directory, limit), Desk()
+    running = Running(admission, scores, scoring, explaining, reports, desk, health)
     served = Served.at(installed, running, settings.webhook_reach, builtin().id, openapi.document)
 
     @asynccontextmanager
@@ -141,6 +143,7 @@ def assemble(
             task.cancel()
         explaining.close()
         reports.close()
+        desk.close()
         await ledger.close()
         await upkeep.note_key_use()
         await upkeep.close_chain()

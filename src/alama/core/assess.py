@@ -49,6 +49,21 @@ class ExplainedScore(msgspec.Struct, frozen=True):
     card: str
 
 
+class Proven(msgspec.Struct, frozen=True):
+    """What stood behind figures that were derived from a statement and came with their evidence.
+
+    `digest` is of what was read, `day` the one of application, `fields` those that were derived.
+    `checks` are pairs of a name and what the check came to.
+    """
+
+    digest: str
+    formulas: str
+    day: str
+    fields: tuple[str, ...]
+    checks: tuple[tuple[str, str], ...]
+    doubtful: bool
+
+
 class CounterOffer(msgspec.Struct, frozen=True):
     """The largest loans that would be answered otherwise than what was asked for.
 
@@ -80,6 +95,8 @@ class Assessment(ExplainedScore, frozen=True, omit_defaults=True):
     counter: CounterOffer | None = None
     # Left out where no lot counts: most policies draw none.
     lot: Lot | msgspec.UnsetType = msgspec.UNSET
+    # Left out where the figures came without evidence.
+    proven: Proven | msgspec.UnsetType = msgspec.UNSET
     memory: Remembered | None = None
 
     @property

@@ -27,6 +27,7 @@ from alama.lenders.installation import existing_installation, installation
 from alama.lenders.keys import is_open
 from alama.monitoring import outcomes_api
 from alama.monitoring.outcomes import BATCH_MAX, REFUSALS, Outcomes, Result, Sent
+from alama.monitoring.outcomes_map_cli import as_it_comes, register_map
 from alama.onboarding.job_supervisor import give_way
 from alama.platform import ids
 from alama.platform.book import Book, Mode
@@ -41,6 +42,7 @@ from alama.platform.terminal.tables import plain_table
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from alama.lenders.installation import Installation
     from alama.lenders.store import Registry
 
 
@@ -127,13 +129,14 @@ def register(parser: argparse.ArgumentParser) -> None:
     )
     add("--by", metavar="NAME", help="who says so, for the audit (default: who is logged in)")
     loaded.set_defaults(run=load, extra="batch")
+    register_map(actions)
     _register_simulate(actions)
 
 
 def add_file(parser: argparse.ArgumentParser) -> None:
     """Let a command be told which file to record, and where to list what is refused."""
     add = parser.add_argument
-    add("file", metavar="FILE", type=Path, help="CSV, Parquet or JSON lines, by its ending")
+    add("file", metavar="FILE", type=Path, help="CSV, .xlsx, Parquet or JSON lines")
     add(
         "--refused",
         metavar="OUT.csv",
@@ -144,14 +147,28 @@ def add_file(parser: argparse.ArgumentParser) -> None:
 
 def load(args: argparse.Namespace) -> int:
     """Record the rows of a file, and say what became of them."""
-    source = open_loaded(args)
+    _require_apart(args.file, args.refused)
+    if not args.file.is_file():
+        open_news(args.file)  # which says what is wrong
     sent = Sent(digest_of(args.file), by=args.by)
     with existing_installation() as opened:
         book = _book(opened.registry, args.lender, args.mode)
-        terminal.remark(f"{book.lender}, {book.mode} mode:")
-        give_way(opened)
-        outcomes = Outcomes.at(opened)
-        return record_all(args, source, lambda news: outcomes.record(book, news, sent))
+        with _readable(opened, book.lender, args.file) as file:
+            source = open_news(file)
+            terminal.remark(f"{book.lender}, {book.mode} mode:")
+            give_way(opened)
+            outcomes = Outcomes.at(opened)
+            return record_all(args, source, lambda news: outcomes.record(book, news, sent))
+
+
+@contextmanager
+def _readable(opened: Installation, lender: str, file: Path) -> Iterator[Path]:
+    """Give a file whose table is written as it is read here; lines of JSON are."""
+    if file.name.lower().endswith((*LINES, ".json")):
+        yield file
+        return
+    with as_it_comes(opened, lender, file) as known:
+        yield known
 
 
 def open_loaded(args: argparse.Namespace) -> Source:

@@ -14,6 +14,8 @@ from alama.onboarding import arguments
 from alama.onboarding.arguments import EXIT_FAILED, Question, ask_person, asker, settle
 from alama.onboarding.commands import command_for, named_candidate, words_for
 from alama.onboarding.histories import forget_history
+from alama.onboarding.map_cli import MAP_DESCRIPTION, MAP_EXAMPLES, map_histories
+from alama.onboarding.map_cli import add_arguments as add_mapping
 from alama.onboarding.records import Candidate, HistoryRecord, StepMissing, UnknownHistory, short
 from alama.onboarding.store import Stores
 from alama.onboarding.terminal import (
@@ -90,10 +92,12 @@ examples:
   alama onboard terms umoja --days-past-due 90 --gate auc_low_min=0.65"""
 
 HISTORY_DESCRIPTION: Final = """\
-Hand in the past loans of a lender: CSV or Parquet, one row an application, the fields of a request
-under either spelling, and borrower_id (opaque), applied_on, disbursed_on (empty: no loan came of
-it), due_on, observed_on and largest_days_past_due; amount, term_days and restructured where they
-are known. docs/onboarding.md says what each means.
+Hand in the past loans of a lender: CSV, Excel workbook or Parquet, one row an application, the
+fields of a request under either spelling, and borrower_id (opaque), applied_on, disbursed_on
+(empty: no loan came of it), due_on, observed_on and largest_days_past_due; amount, term_days and
+restructured where they are known. docs/onboarding.md says what each means. A file as it comes from
+a spreadsheet is read where it can be read in one way only; what it leaves open, `alama onboard map`
+asks.
 
 Every row is checked. Rows that break a rule or repeat others are left out and counted; loans too
 young to judge are set aside, never counted as good. A column that gives the outcome away is named:
@@ -175,6 +179,9 @@ def register(parser: argparse.ArgumentParser) -> None:
     )
     arguments.add_by(agreed)
     agreed.set_defaults(run=set_terms)
+    mapped = _action(actions, "map", "how files are read that come", MAP_DESCRIPTION, MAP_EXAMPLES)
+    add_mapping(mapped)
+    mapped.set_defaults(run=map_histories, extra="train")
     _register_history(actions)
     _register_model_steps(actions)
     forgotten = _action(actions, "forget", "erase the file of a history", FORGET_DESCRIPTION)
@@ -201,7 +208,13 @@ def _register_history(actions: Subparsers) -> None:
     summary = "hand in past loans, and see what is wrong with them"
     parser = _action(actions, "history", summary, HISTORY_DESCRIPTION, HISTORY_EXAMPLES)
     add = parser.add_argument
-    add("file", type=Path, nargs="?", metavar="FILE", help="ends in .csv, .csv.gz or .parquet")
+    add(
+        "file",
+        type=Path,
+        nargs="?",
+        metavar="FILE",
+        help="CSV, .csv.gz, .xlsx or .parquet",
+    )
     add("--report", type=Path, metavar="PAGE", help="the report as an HTML page")
     add("--json", type=Path, metavar="FILE", help="the report for programs")
     arguments.add_reading(parser)

@@ -26,7 +26,7 @@ from alama.onboarding.records import (
 from alama.platform.book import Scope
 from alama.platform.days import moment, moment_if
 from alama.platform.errors import ModelUnavailable
-from alama.platform.files.table import PARQUET, SENT, SPREADSHEET, check_csv_head
+from alama.platform.files.table import PARQUET, SENT, SPREADSHEET, TooLarge, check_csv_head
 from alama.platform.http import fields, parameters
 from alama.platform.http.bodies import file_parts, file_type, optional_json_body
 from alama.platform.http.exchange import (
@@ -74,6 +74,7 @@ FILE_BYTES_MAX: Final = 64 << 20
 FILE_TYPES: Final = {
     "text/csv": FileFormat.CSV,
     "application/vnd.apache.parquet": FileFormat.PARQUET,
+    "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet": FileFormat.XLSX,
 }
 WISHES: Final = ("region", "exclude", "keep", "groups")
 COLUMNS_MAX: Final = 50
@@ -372,9 +373,11 @@ class JobEndpoints:
         parameters=("use_region", "exclude", "keep", "groups"),
         file_types=tuple(FILE_TYPES),
         body_told="The file itself, at most 64 MiB, also where it came packed, with "
-        "`Content-Encoding: gzip`; CSV may be a gzip file. At most 1,000 columns and 5,000,000 "
-        "rows, 1 GiB once it is unpacked. Its columns: the fields of an application in either "
-        "spelling, `borrower_id`, `applied_on`, `disbursed_on`, `due_on`, `amount`, `term_days`, "
+        "`Content-Encoding: gzip`; CSV may be a gzip file. Text with other separators and "
+        "encodings, other ways to write days and amounts, and an Excel workbook are read where "
+        "they can be read in one way only. At most 1,000 columns and 5,000,000 rows, 1 GiB once it "
+        "is unpacked. Its columns: the fields of an application in either spelling, "
+        "`borrower_id`, `applied_on`, `disbursed_on`, `due_on`, `amount`, `term_days`, "
         "`largest_days_past_due`, `observed_on` and `restructured`.",
         replies={
             202: Success(
@@ -530,23 +533,22 @@ async def _received(
 
 def _check_head(part: bytes, file_format: FileFormat) -> None:
     """Refuse what a worker would refuse, where the first part of the file shows it."""
-    is_parquet = part.startswith(PARQUET)
-    if is_parquet != (file_format is FileFormat.PARQUET):
+    is_parquet, is_workbook = part.startswith(PARQUET), part.startswith(SPREADSHEET)
+    told = (is_parquet, is_workbook)
+    if told != (file_format is FileFormat.PARQUET, file_format is FileFormat.XLSX):
         said = next(name for name, known in FILE_TYPES.items() if known is file_format)
         raise InvalidFile(
             f"by its first bytes the file is not what its Content-Type says, {said}",
             hint=f"send it as one of {', '.join(FILE_TYPES)}",
         )
-    if part.startswith(SPREADSHEET):
-        raise InvalidFile(
-            "the file is a spreadsheet or a ZIP archive", hint="export the sheet as CSV (UTF-8)"
-        )
-    if is_parquet:
+    if is_parquet or is_workbook:
         return
     try:
         check_csv_head("the file", part, SENT)
-    except FileProblem as error:
+    except TooLarge as error:
         raise InvalidFile(str(error), hint=error.hint) from None
+    except FileProblem:
+        return  # whoever reads it looks how its values are separated
 
 
 def _accepted(job: records.Job, headers: Headers) -> Reply:

@@ -16,6 +16,8 @@ from alama.core.product import PRODUCT
 from alama.lenders.own_fields import learnable
 from alama.onboarding.commands import command_for, words_for
 from alama.onboarding.histories import Read, digest, keep_history
+from alama.onboarding.incoming import QUIET, readable, source_of
+from alama.onboarding.mappings import Files
 from alama.onboarding.records import (
     JOB_PREFIX,
     Candidate,
@@ -35,9 +37,10 @@ from alama.onboarding.steps import Progress, Step, progress_of
 from alama.onboarding.store import Stores
 from alama.onboarding.tasks import Tasks, limits_of
 from alama.platform import ids
+from alama.platform.files.table import SPREADSHEET
 from alama.platform.terminal.terminal import Watch, usable_cores
 from alama.training.history.loans import Options, Terms, read_history, refuse_open_suspects
-from alama.training.history.report import Enough, HistoryReport
+from alama.training.history.report import Enough, HistoryReport, Source
 from alama.training.history.roles import REGION
 
 if TYPE_CHECKING:
@@ -48,6 +51,8 @@ if TYPE_CHECKING:
 
 
 _PARQUET_ENDING: Final = ".parquet"
+_LOOKING_SHARE: Final = 0.4
+"""Of reading a file as it comes: all of it is looked at before it is read."""
 
 
 # ----------------------------------------------------------------------------------- the file
@@ -64,7 +69,20 @@ def read_file(
     currency = opened.registry.lender(lender).currency
     terms = Terms(pilot.days_past_due, currency, limits_of(pilot).out_of_time_defaults_min)
     asked = replace(options, catalogue=learnable(opened.registry, lender))
-    return read_history(path, terms, asked, watch).report
+    source = detected(opened, lender, path, watch)
+    share = 0.0 if source is None else _LOOKING_SHARE
+    with readable(path, source) as known:
+        read = read_history(known, terms, asked, lambda s: watch(share + (1.0 - share) * s))
+    return msgspec.structs.replace(read.report, source=source)
+
+
+def detected(
+    opened: Installation, lender: str, path: Path, watch: Callable[[float], None] = QUIET
+) -> Source | None:
+    """Say how a file is read that did not come as Alama writes one; `Unmapped`."""
+    kept = Stores.at(opened).mappings.find(lender, Files.HISTORIES)
+    currency = opened.registry.lender(lender).currency
+    return source_of(path, kept, currency, lambda share: watch(_LOOKING_SHARE * share))
 
 
 def keep_file(
@@ -72,9 +90,8 @@ def keep_file(
 ) -> HistoryRecord:
     """Seal a file that `read_file` has read, or raise where somebody has to decide first."""
     refuse_open_suspects(report)
-    is_parquet = path.name.lower().endswith(_PARQUET_ENDING)
     read = Read(
-        file_format=FileFormat.PARQUET if is_parquet else FileFormat.CSV,
+        file_format=_format_of(path),
         row_count=report.rows,
         days_past_due=report.days_past_due,
         enough=Enough(report.enough),
@@ -117,6 +134,9 @@ def is_the_same(opened: Installation, record: HistoryRecord, path: Path, wishes:
     if not is_kept(opened, record, path, wishes):
         return False
     report = report_of(opened, record)
+    mapping = Stores.at(opened).mappings.find(record.lender, Files.HISTORIES)
+    if report.source is not None and report.source.version != (mapping and mapping.version):
+        return False
     kept = {_field(suspect.column) for suspect in report.suspects if suspect.kept}
     return (
         set(report.excluded) == set(map(_field, wishes.exclude))
@@ -129,6 +149,14 @@ def report_of(opened: Installation, record: HistoryRecord) -> HistoryReport:
     """Give what was found out about a history when it was handed in."""
     kept = Stores.at(opened).histories.report(record.lender, record.id)
     return msgspec.json.decode(kept, type=HistoryReport)
+
+
+def _format_of(path: Path) -> FileFormat:
+    if path.name.lower().endswith(_PARQUET_ENDING):
+        return FileFormat.PARQUET
+    with _bytes_of(path) as file:
+        is_workbook = file.read(len(SPREADSHEET)) == SPREADSHEET
+    return FileFormat.XLSX if is_workbook else FileFormat.CSV
 
 
 def _bytes_of(path: Path) -> IO[bytes]:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from alama.core.application import is_visible
-from alama.core.errors import AlamaError
+from alama.core.errors import AlamaError, FileProblem
 from alama.platform.errors import InvalidName, Kind, ModelUnavailable, StoreUnfit
 from alama.training.history.report import Enough
 
@@ -113,6 +113,7 @@ class FileFormat(StrEnum):
 
     CSV = "csv"
     PARQUET = "parquet"
+    XLSX = "xlsx"
 
 
 class HistoryRecord(msgspec.Struct, frozen=True):
@@ -311,6 +312,8 @@ def decode_train_order(order: bytes) -> TrainOrder:
 # ├── HistoryForgotten        the file of a history is no more; its report is
 # ├── HistoryDamaged          its report is not what was kept: a StoreUnfit
 # ├── HistoriesFull           as much is sealed for this lender as it may send
+# ├── Unmapped                a file could be read in several ways: a FileProblem
+# ├── NoMapping               nothing is kept of how its files are read
 # ├── UnknownCandidate        no such candidate of this lender
 # ├── UnknownJob              no such job of this lender
 # ├── JobUnderWay             the same is being done for this lender already
@@ -371,6 +374,17 @@ class HistoriesFull(AlamaError):
             hint="whoever runs the service erases the file of one that is not needed any more; "
             "one that could not be read goes by itself within two hours",
         )
+
+
+class Unmapped(FileProblem):
+    """A file that could be read in several ways, and nobody has said in which."""
+
+
+class NoMapping(AlamaError):
+    """Nothing was kept of how the files of a lender are read."""
+
+    def __init__(self) -> None:
+        super().__init__("no mapping is kept for these files: they are read as they come")
 
 
 class UnknownCandidate(AlamaError):

@@ -21,6 +21,7 @@ from alama.onboarding import acts as pilot_acts
 from alama.onboarding import schema
 from alama.onboarding.histories import Histories
 from alama.onboarding.jobs import Jobs
+from alama.onboarding.mappings import Mappings
 from alama.onboarding.records import (
     Candidate,
     Gate,
@@ -347,6 +348,7 @@ class Stores(NamedTuple):
     histories: Histories
     candidates: Candidates
     jobs: Jobs
+    mappings: Mappings
 
     @classmethod
     def at(cls, installed: Installation) -> Stores:
@@ -358,4 +360,5 @@ class Stores(NamedTuple):
             Histories(database, log, installed.vault),
             Candidates(database, log),
             Jobs(database, log),
+            Mappings.at(installed),
         )

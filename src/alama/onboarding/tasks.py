@@ -24,6 +24,8 @@ from alama.core.own_fields import reading
 from alama.core.product import PRODUCT
 from alama.lenders.own_fields import learnable, own_fields_in_force
 from alama.onboarding.histories import write_history
+from alama.onboarding.incoming import readable, source_of
+from alama.onboarding.mappings import Files
 from alama.onboarding.records import (
     Candidate,
     FileFormat,
@@ -34,6 +36,7 @@ from alama.onboarding.records import (
     JobKind,
     Pilot,
     TrainOrder,
+    Unmapped,
     Wishes,
     decode_read_order,
     decode_train_order,
@@ -43,7 +46,7 @@ from alama.platform.errors import StoreUnfit
 from alama.platform.files.table import GZIP, SENT
 from alama.policies import policies
 from alama.training.history.loans import History, Options, Terms, read_history, refuse_open_suspects
-from alama.training.history.report import Enough, HistoryReport
+from alama.training.history.report import Enough, HistoryReport, Source
 from alama.training.history.roles import REGION
 from alama.training.pilot import Candidate as Made
 from alama.training.pilot import PilotOrder, train_pilot
@@ -123,21 +126,40 @@ class Tasks:
                     file.write(part)
             if f"sha256:{seen.hexdigest()}" != record.digest:
                 raise StoreUnfit(f"the file of {record.id} is damaged", hint="hand it in again")
-            read = self._history(path, record, options, lambda share: watch(share, READING))
-        report = read.report
+            named = path.rename(path.with_name(_NAME + _ending(path, record.file_format)))
+            source = self._source(named, record)
+            read = self._history(named, source, record, options, lambda s: watch(s, READING))
+        report = msgspec.structs.replace(read.report, source=source)
         settled = msgspec.structs.replace(record, row_count=report.rows, enough=report.enough)
         self._stores.histories.settle(settled, msgspec.json.encode(report))
 
+    def _source(self, path: Path, record: HistoryRecord) -> Source | None:
+        kept = self._stores.mappings.find(record.lender, Files.HISTORIES)
+        currency = self._stores.registry.lender(record.lender).currency
+        try:
+            return source_of(path, kept, currency, limits=SENT)
+        except Unmapped as error:
+            error.hint = (
+                "whoever runs the service can say how the files of the lender are read; or name "
+                "the columns as the documentation does, write days as 2024-03-31, amounts as 1234.5"
+            )
+            raise
+
     def _history(
-        self, path: Path, record: HistoryRecord, options: Options, watch: Callable[[float], None]
+        self,
+        path: Path,
+        source: Source | None,
+        record: HistoryRecord,
+        options: Options,
+        watch: Callable[[float], None],
     ) -> History:
         currency = self._stores.registry.lender(record.lender).currency
         pilot = self._stores.pilots.find(record.lender)
         limits = FOR_EVERYONE if pilot is None else limits_of(pilot)
         terms = Terms(record.days_past_due, currency, limits.out_of_time_defaults_min)
-        named = path.rename(path.with_name(_NAME + _ending(path, record.file_format)))
         asked = replace(options, catalogue=learnable(self._stores.registry, record.lender))
-        return read_history(named, terms, asked, watch, SENT)
+        with readable(path, source, SENT) as known:
+            return read_history(known, terms, asked, watch, SENT)
 
     # -------------------------------------------------------------------------------- training
 
@@ -150,14 +172,16 @@ class Tasks:
                 "the history was read by another definition of default than that of now",
                 hint="hand it in again, and then train on it",
             )
+        report = self._report(record)
         with _folder() as folder:
             path = folder / _NAME
             with path.open("wb") as file:
                 write_history(self._stores.histories, job.lender, record.id, file)
             history = self._history(
-                path,
+                path.rename(path.with_name(_NAME + _ending(path, record.file_format))),
+                report.source,
                 record,
-                self._options(record, order),
+                _options(report, record, order, learnable(self._stores.registry, record.lender)),
                 lambda share: watch(_READING_SHARE * share, READING),
             )
         refuse_open_suspects(history.report)
@@ -166,20 +190,12 @@ class Tasks:
         made = self._trained(record, pilot, history, order, watch)
         self._keep_candidate(job, record, pilot, made)
 
-    def _options(self, record: HistoryRecord, order: TrainOrder) -> Options:
+    def _report(self, record: HistoryRecord) -> HistoryReport:
         kept = self._stores.histories.report(record.lender, record.id)
         try:
-            report = msgspec.json.decode(kept, type=HistoryReport)
+            return msgspec.json.decode(kept, type=HistoryReport)
         except (msgspec.DecodeError, UnicodeDecodeError):
             raise HistoryDamaged(record.id) from None
-        catalogue = learnable(self._stores.registry, record.lender)
-        as_read = options_of(report, _day(record), catalogue)
-        return replace(
-            as_read,
-            region=as_read.region or order.region,
-            exclude=as_read.exclude.union(order.exclude),
-            keep=as_read.keep.union(order.keep),
-        )
 
     def _trained(
         self, record: HistoryRecord, pilot: Pilot, history: History, order: TrainOrder, watch: Watch
@@ -258,13 +274,25 @@ def options_of(report: HistoryReport, read_on: date, catalogue: Catalogue = PROD
     )
 
 
+def _options(
+    report: HistoryReport, record: HistoryRecord, order: TrainOrder, catalogue: Catalogue
+) -> Options:
+    as_read = options_of(report, _day(record), catalogue)
+    return replace(
+        as_read,
+        region=as_read.region or order.region,
+        exclude=as_read.exclude.union(order.exclude),
+        keep=as_read.keep.union(order.keep),
+    )
+
+
 def _day(record: HistoryRecord) -> date:
     return datetime.fromtimestamp(record.created_us / 1e6, UTC).date()
 
 
 def _ending(path: Path, file_format: FileFormat) -> str:
-    if file_format is FileFormat.PARQUET:
-        return ".parquet"
+    if file_format is not FileFormat.CSV:
+        return f".{file_format.value}"
     with path.open("rb") as file:
         return ".csv.gz" if file.read(len(GZIP)) == GZIP else ".csv"
 

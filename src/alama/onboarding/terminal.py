@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
@@ -19,7 +19,7 @@ from alama.onboarding.commands import (
     naming_shadow_key,
     words_for,
 )
-from alama.onboarding.records import Candidate, Signature, UnknownHistory, short
+from alama.onboarding.records import Candidate, Signature, UnknownHistory, Unmapped, short
 from alama.onboarding.steps import Progress, State, Step, StepProgress, progress_of
 from alama.onboarding.store import Stores
 from alama.platform.files.promise import promised
@@ -32,7 +32,7 @@ from alama.training.validation.gates import Gate
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
     from rich.table import Table
@@ -281,7 +281,7 @@ def read_and_keep(
         when = terminal.minute(newest.created_us)
         terminal.remark(f"\n{path.name} is the file of {when} UTC already, sealed as {newest.id}.")
         return report
-    with terminal.share(f"Reading {path.name}") as watch:
+    with _naming_map(args.lender, path), terminal.share(f"Reading {path.name}") as watch:
         report = offline.read_file(
             opened, args.lender, path, options_from(args), lambda share: watch("", share, "")
         )
@@ -290,6 +290,16 @@ def read_and_keep(
     record = offline.keep_file(opened, args.lender, path, report, by)
     terminal.remark(f"\n{path.name} is sealed as {record.id}, under the key of {args.lender}.")
     return report
+
+
+@contextmanager
+def _naming_map(lender: str, path: Path) -> Iterator[None]:
+    """Name the command that answers what a file leaves open."""
+    try:
+        yield
+    except Unmapped as error:
+        error.hint = f"alama onboard map {lender} {path}"
+        raise
 
 
 def show_kept(
@@ -430,6 +440,11 @@ def show_history(report: HistoryReport) -> None:
     )
     terminal.section(f"Rows that repeat others (left out; {_COUNTED_FROM})", _duplicates(report))
     terminal.section("What gives the outcome away", _suspects(report))
+    terminal.section("What the history is made of", _structure(report))
+    if report.source is not None:
+        terminal.say(Text("\nHow the file was read", "bold"))
+        for line in report.source.told:
+            terminal.say(Text(f"- {line}"))
     if report.notes or report.advice:
         terminal.say(Text("\nWhat to know and to do", "bold"))
     for line in (*report.notes, *report.advice):
@@ -459,6 +474,15 @@ def _faults(report: HistoryReport) -> Table:
             Text(fault.column), f"{fault.rows:,}", Text(fault.rule), _listed(fault.first_rows)
         )
     mention_rest(table, len(report.faults), _LINES_MAX, ": --report PAGE has all")
+    return table
+
+
+def _structure(report: HistoryReport) -> Table:
+    table = plain_table("rows", "share", "what was found")
+    for column in table.columns[:2]:
+        column.justify = "right"
+    for oddity in report.structure:
+        table.add_row(f"{oddity.rows:,}", f"{oddity.share:.1%}", Text(oddity.words))
     return table
 
 

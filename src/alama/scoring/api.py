@@ -32,7 +32,7 @@ from alama.platform.http.exchange import INT32, Call, Reply, encode_json, privat
 from alama.platform.http.fields import SPACE
 from alama.platform.http.operation import RATE, Json, Link, Operation, Success, reference
 from alama.platform.http.problems import BadParameter, BodyTooLarge, UnsupportedMediaType
-from alama.scoring import scoring
+from alama.scoring import evidence, scoring
 from alama.scoring.explaining import TARGET_DEFAULT
 from alama.scoring.records import IdempotencyInFlight, IdempotencyKeyReused
 
@@ -622,7 +622,9 @@ class ScoreEndpoint:
         "again, whatever happened to the first. A test key is answered by the built-in model, "
         "which was trained on a synthetic population; a live key by the lender's own. For a test "
         "key `applicant_ref` may name a fixture of the sandbox, such as `fixture-declined`: what "
-        "stands for it is answered and stored in the place of what was sent.",
+        "stands for it is answered and stored in the place of what was sent. Beside the fields "
+        "`evidence` may stand, as POST /v1/fields gave it with them: figures that are not those of "
+        "their statement are refused, and a doubtful statement is left to a person.",
         scope=Scope.WRITE,
         parameters=("expand", "language", "Idempotency-Key"),
         body="Application",
@@ -654,8 +656,9 @@ class ScoreEndpoint:
     async def score(self, call: Call) -> Reply:
         caller, headers = await self._admission.admit(call, Scope.WRITE)
         render_reply, query = self._asked(call)
-        body = await json_body(call)
-        once = _once(call, body, query)
+        body, told = evidence.split(await json_body(call))
+        caller = evidence.vouched(caller, body, told, call.arrival.at_us)
+        once = _once(call, body, query, told)
         answer = await self._scoring.score(caller, call.arrival, body, render_reply, once)
         if answer.replayed:
             headers.append((b"idempotent-replayed", b"true"))
@@ -675,7 +678,7 @@ class ScoreEndpoint:
         return expanded(names, language), written.encode()
 
 
-def _once(call: Call, body: bytes, query: bytes) -> Once | None:
+def _once(call: Call, body: bytes, query: bytes, told: object) -> Once | None:
     key = call.headers.get(b"idempotency-key")
     if key is None:
         return None
@@ -683,4 +686,8 @@ def _once(call: Call, body: bytes, query: bytes) -> Once | None:
         raise BadParameter(f"Idempotency-Key must have 1 to {IDEMPOTENCY_KEY_MAX} bytes")
     if sum(name == b"idempotency-key" for name, _ in call.scope["headers"]) > 1:
         raise BadParameter("the header Idempotency-Key stands twice")
-    return scoring.only_once(key, body, query, call.query)
+    if told is None:
+        return scoring.only_once(key, body, query, call.query)
+    # What came beside the application is a part of the request too.
+    beside = b"&evidence=" + str(told).encode()
+    return scoring.only_once(key, body, query + beside, call.query + beside)

@@ -12,6 +12,7 @@ from itertools import takewhile
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
 from alama.core import document
 from alama.core import model as models
@@ -43,6 +44,7 @@ from alama.vault.ring import Ring
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from alama.core.assess import Proven
     from alama.core.lending.policy import Policy
     from alama.core.model import Model
     from alama.lenders.store import Registry
@@ -77,6 +79,8 @@ class ActiveModel(NamedTuple):
     day: Day = _FREE_DAY
     always: tuple[Rule, ...] = ()
     lists: Lists = NO_LISTS
+    proven: Proven | UnsetType = UNSET
+    """What the figures of this one request stand on, where it came with evidence."""
     intake: Intake = _INTAKE
     fields_id: str | None = None
 

@@ -18,6 +18,7 @@ from alama.platform.http.bodies import json_body
 from alama.platform.http.exchange import INT32, Call, Reply, encode_json, private_json
 from alama.platform.http.operation import RATE, Operation, Success, reference
 from alama.platform.http.problems import BadParameter, BodyTooLarge, UnsupportedMediaType
+from alama.scoring import evidence
 from alama.scoring.api import (
     LIMIT_OF_WAYS,
     REQUEST_ID_PATTERN,
@@ -329,7 +330,8 @@ class ExplainEndpoint:
             call, ("target", "ways", "limit", "locked", "language"), lists=("locked",)
         )
         question = self._question(asked)
-        body = await json_body(call)
+        body, told = evidence.split(await json_body(call))
+        caller = evidence.vouched(caller, body, told, call.arrival.at_us)
         try:
             explained = await self._explaining.explain(caller, call.arrival, body, question)
         except UnknownGoal as error:  # which repeats what was sent

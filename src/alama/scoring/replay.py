@@ -105,6 +105,7 @@ def replay(record: Record) -> tuple[Difference, ...]:
     application = intake.read(record.sealed.application)
     application = remembering(application, said.memory, record.model.catalogue)
     again = assess(record.model, record.policy, application, said.circumstances(record.policy))
+    again = msgspec.structs.replace(again, proven=said.proven)  # came beside the application
     if not said.slots:  # given before they were kept
         again = msgspec.structs.replace(again, slots=())
     stored = {**_parts(said), **_columns_of(record.row)}

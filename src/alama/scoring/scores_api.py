@@ -7,7 +7,7 @@ from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING, Annotated, Final
 
 import msgspec
-from msgspec import Meta
+from msgspec import UNSET, Meta
 
 from alama.core.lending.policy import Decision as GivenDecision
 from alama.platform import ids
@@ -60,6 +60,7 @@ from alama.scoring.replay import open_score
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from alama.core.assess import Proven
     from alama.scoring.admission import Admission
     from alama.scoring.directory import Caller
     from alama.scoring.sequels import Outcome, Review, Sequel
@@ -68,6 +69,19 @@ if TYPE_CHECKING:
 
 
 Moment = Annotated[datetime, Meta(tz=True, description="When the score was given, in UTC.")]
+
+
+class ScoreEvidence(msgspec.Struct, frozen=True):
+    """What the figures of a score stood on, where they came with evidence."""
+
+    digest: Annotated[str, Meta(description="SHA-256 of the statement that was read.")]
+    formulas: Annotated[str, Meta(description="The formulas that derived them, and their version.")]
+    day: Annotated[str, Meta(description="The day of application that they are of.")]
+    fields: Annotated[list[str], Meta(description="Those that were derived, and sent unaltered.")]
+    checks: Annotated[
+        dict[str, str], Meta(description="Each check, and what it came to when it was read.")
+    ]
+    doubtful: Annotated[bool, Meta(description="Whether the checks left it to a person.")]
 
 
 class ScoreReview(msgspec.Struct, frozen=True):
@@ -127,6 +141,10 @@ class ScoreRecord(Scored, frozen=True, kw_only=True):
         msgspec.Raw,
         Meta(description="The request body as it was sent.", extra_json_schema={"type": "object"}),
     ]
+    evidence: Annotated[
+        ScoreEvidence | None,
+        Meta(description="What the figures stood on; null: they came without evidence."),
+    ] = None
     review: Annotated[
         ScoreReview | None, Meta(description="What an officer decided; null: nobody has yet.")
     ] = None
@@ -181,6 +199,7 @@ def score_record(row: ScoreRow, sealed: Sealed, sequel: Sequel) -> bytes:
             mode=row.mode,
             key_id=row.key_id,
             application=msgspec.Raw(sealed.application),
+            evidence=None if said.proven is UNSET else _evidence(said.proven),
             review=None if sequel.review is None else _review(sequel.review),
             outcome=None if sequel.outcome is None else _outcome(sequel.outcome),
         )
@@ -217,6 +236,17 @@ def listed_reply(row: ScoreSummary) -> ScoreListed:
         plain(row.recommended_limit),
         row.recommended_term_days,
         row.recommended_apr,
+    )
+
+
+def _evidence(proven: Proven) -> ScoreEvidence:
+    return ScoreEvidence(
+        proven.digest,
+        proven.formulas,
+        proven.day,
+        list(proven.fields),
+        dict(proven.checks),
+        proven.doubtful,
     )
 
 

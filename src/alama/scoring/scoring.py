@@ -302,6 +302,8 @@ class Scoring:
         draw = caller.draw(active, subject, arrival.request_id)
         around = active.around(subject, draw, arrival.at_us)
         assessment = assess(active.model, active.policy, application, around)
+        if active.proven is not UNSET:
+            assessment = msgspec.structs.replace(assessment, proven=active.proven)
         decision, limit = assessment.decision, assessment.offer.limit
         region = active.policy.region_of(application.values)
         if active.day.bounded and decision is Decision.APPROVED and not asked.is_counted:

@@ -62,10 +62,19 @@ class Rule(StrEnum):
     PAUSED = "paused"
     DAILY_VOLUME = "daily_volume"
     DAILY_EXPECTED_LOSS = "daily_expected_loss"
+    STATEMENT_DOUBTFUL = "statement_doubtful"
 
 
-HOLDS: Final = frozenset({Rule.SHADOW, Rule.PAUSED, Rule.DAILY_VOLUME, Rule.DAILY_EXPECTED_LOSS})
-"""Rules that speak of the lender's day, not of the applicant: they leave everything to a person."""
+HOLDS: Final = frozenset(
+    {
+        Rule.SHADOW,
+        Rule.PAUSED,
+        Rule.DAILY_VOLUME,
+        Rule.DAILY_EXPECTED_LOSS,
+        Rule.STATEMENT_DOUBTFUL,
+    }
+)
+"""Rules of the lender's day, or of what came beside the application: all is left to a person."""
 
 
 class _Part(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -191,6 +191,16 @@ PROBLEMS: Final[Mapping[str, Meaning]] = {
         "Send the fields that the operation knows and nothing else; outcomes and loans in several "
         "requests; of a history the newest loans.",
     ),
+    "statement_unreadable": Meaning(
+        "The file is no statement that can be read: damaged, of a format that is not known, in "
+        "another currency, or larger than one may be.",
+        "Read `detail`, and send the file as its source gave it.",
+    ),
+    "mapping_needed": Meaning(
+        "The columns of a table are not those of a wallet that is known, or its dates can be read "
+        "in two ways.",
+        "Send a `mapping` that names the columns and says how dates are written.",
+    ),
     "unsupported_media_type": Meaning(
         "The body is not said to be JSON, plain or gzip; a loan history, CSV or Parquet.",
         "Send the header `Content-Type: application/json`, or the one that `detail` names.",
@@ -249,6 +259,18 @@ FIELDS: Final[Mapping[str, Meaning]] = {
     "unknown_field": Meaning(
         "There is no such field; where a known name is near, `detail` names it.",
         "Mend the name or leave it out. A typo that is dropped in silence changes a decision.",
+    ),
+    "evidence_invalid": Meaning(
+        "`evidence` is not a token as it was given for this lender and mode, or was changed.",
+        "Send it as POST /v1/fields gave it, with a key of the same lender and mode.",
+    ),
+    "evidence_expired": Meaning(
+        "`evidence` is older than a week: the statement tells nothing of today.",
+        "Have a new statement read.",
+    ),
+    "evidence_differs": Meaning(
+        "The figure is not the one that was derived from the statement, or is left out.",
+        "Send the fields as POST /v1/fields gave them, or all of them without `evidence`.",
     ),
     "prohibited_field": Meaning(
         "The field must never be used for a credit decision, such as contacts, messages or gender.",
@@ -374,6 +396,11 @@ RULES: Final[Mapping[str, Meaning]] = {
     "daily_expected_loss": Meaning(
         "What today's approved limits are expected to lose has reached what the policy allows.",
         "Have a person decide until the next day, or ask the risk officer.",
+    ),
+    "statement_doubtful": Meaning(
+        "The evidence that came with the figures says that the statement does not hold together: a "
+        "check failed, or two could not tell.",
+        "Have a person look at the statement and its checks, and ask for it from its source.",
     ),
 }
 """By the code of one of a decision's `rules`. A policy's own go by the names it gives them."""

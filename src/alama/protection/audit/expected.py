@@ -103,6 +103,8 @@ STAND_IN_NO_ROW: Final = frozenset(
         ActKind.HISTORY_RECEIVED,
         ActKind.LENDER_KEY_ROTATED,
         ActKind.LOANS_RECORDED,
+        ActKind.MAPPING_KEPT,
+        ActKind.MAPPING_REMOVED,
         ActKind.MASTER_KEY_ROTATED,
         ActKind.OUTCOMES_RECORDED,
         ActKind.RETENTION_RUN,

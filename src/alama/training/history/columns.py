@@ -60,6 +60,19 @@ _PHONE: Final = re.compile(
 )
 
 
+_NATIONAL: Final = re.compile(
+    r"""
+    C[MF][0-9]{2}[0-9A-Z]{10}           # Uganda
+    | GHA-?[0-9]{9}-?[0-9]              # Ghana
+    | 1(?:19|20)[0-9]{2}[78][0-9]{8,10} # Rwanda
+    | (?:19|20)[0-9]{6}-?[0-9]{5}-?[0-9]{5}-?[0-9]{2}  # Tanzania
+    | [AP][0-9]{9}[A-Z]                 # tax numbers of Kenya
+    | [0-9]{2}(?:0[1-9]|1[0-2])(?:0[1-9]|[12][0-9]|3[01])[0-9]{4}[01]8[0-9]  # South Africa
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+
+
 @dataclass(frozen=True, slots=True)
 class Survey:
     """A field for each column worth reading (whole numbers not yet told apart), and the rest."""
@@ -178,6 +191,11 @@ def _all_differ(values: Floats) -> bool:
 def may_be_phone(word: str) -> bool:
     """Say whether a word is written as phone numbers are. Some other long numbers are as well."""
     return _PHONE.fullmatch(word.translate(_BETWEEN_DIGITS)) is not None
+
+
+def may_be_national(word: str) -> bool:
+    """Say whether a word is written as numbers are that a state gives to a person."""
+    return _NATIONAL.fullmatch(word.replace(" ", "")) is not None
 
 
 # ---------------------------------------------------------------------------------------- giveaways

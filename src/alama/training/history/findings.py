@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from alama.training.history import evidence
+from alama.training.history import evidence, structure
 from alama.training.history import rows as checks
 from alama.training.history import split as outcomes
 from alama.training.history.evidence import Calendar
@@ -19,6 +19,7 @@ from alama.training.history.report import (
     Duplicate,
     Fault,
     HistoryReport,
+    Oddity,
     Suspect,
 )
 from alama.training.history.roles import BORROWER_ID, OBSERVED_ON, REGION, RESTRUCTURED, Roles
@@ -59,6 +60,7 @@ class Findings:
     groups: tuple[str, ...]
     notes: tuple[str, ...]
     catalogue: Catalogue
+    odd: tuple[Oddity, ...] = ()
 
 
 def report_of(found: Findings, currency: str, days_past_due: int, today: date) -> HistoryReport:
@@ -115,6 +117,16 @@ def report_of(found: Findings, currency: str, days_past_due: int, today: date) -
         ),
         excluded=tuple(sorted(found.roles.excluded)),
         books_age_days=calendar.books_age_days if booked.any() else None,
+        structure=_structure(found, bad, days_past_due),
+    )
+
+
+def _structure(found: Findings, bad: NDArray[np.bool_], days_past_due: int) -> tuple[Oddity, ...]:
+    rows = found.rows
+    return (
+        *structure.of_loans(rows.book, rows.fields, found.mature, bad, days_past_due),
+        *found.odd,
+        *structure.of_ids(rows.phone_ids, rows.national_ids, rows.rows),
     )
 
 

@@ -21,7 +21,7 @@ from alama.platform.files.reader import open_table
 from alama.platform.files.table import OWN, Limits, Table
 from alama.training.dataset import Dataset, take_column
 from alama.training.history import columns as quality
-from alama.training.history import leaks, split
+from alama.training.history import leaks, split, structure
 from alama.training.history.columns import MOSTLY, Giveaway
 from alama.training.history.findings import Findings, report_of
 from alama.training.history.leaks import Books, Judgement
@@ -31,6 +31,7 @@ from alama.training.history.report import (
     Duplicate,
     DuplicateKind,
     HistoryReport,
+    Oddity,
     Standing,
     Suspect,
 )
@@ -161,6 +162,7 @@ class _Doubted:
     repeated: int
     duplicates: tuple[Duplicate, ...]
     outside: Mapping[str, Giveaway]
+    odd: tuple[Oddity, ...]
 
 
 def _doubt(table: Table, roles: Roles, rows: Rows, terms: Terms, passes: Passes) -> _Doubted:
@@ -170,7 +172,8 @@ def _doubt(table: Table, roles: Roles, rows: Rows, terms: Terms, passes: Passes)
     repeated, told = _repeats(rows.book, rows.numbers, shared, groups, looked.fingerprints)
     outside = _giveaways(looked, _labels(rows.book.take(sampled), terms))
     stay = np.setdiff1d(np.arange(len(rows.numbers)), repeated, assume_unique=True)
-    return _Doubted(rows.take(stay), len(repeated), told, outside)
+    odd = structure.of_columns(looked.columns, len(sampled), int(rows.book.booked.sum()))
+    return _Doubted(rows.take(stay), len(repeated), told, outside, tuple(odd))
 
 
 def _sample(book: Book, shared: NDArray[np.intp], terms: Terms) -> NDArray[np.intp]:
@@ -415,6 +418,7 @@ def _history(roles: Roles, doubted: _Doubted, terms: Terms, options: Options) ->
         duplicates=doubted.duplicates,
         groups=tuple(groups),
         notes=tuple(said),
+        odd=doubted.odd,
         catalogue=options.catalogue,
     )
     return History(

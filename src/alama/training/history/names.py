@@ -140,14 +140,14 @@ def _of_loan(name: str, holds: Holds, *, required: bool = True, always: bool = F
 
 
 def _of_request(field: Field) -> Target:
-    also = _words(_ALSO, field.name)
     return Target(
         name=field.name,
         holds=_HOLDS[field.kind],
         required=field.required,
-        also=also if field.other_spelling is None else (field.other_spelling, *also),
+        also=_words(_ALSO, field.name),
         maybe=_words(_MAYBE, field.name),
         money=field.name in _MONEY,
+        spelling=field.other_spelling,
     )
 
 

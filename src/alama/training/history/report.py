@@ -11,6 +11,8 @@ from typing import Final
 
 import msgspec
 
+from alama.platform.files.asis.inspection import Reading
+
 
 class Enough(StrEnum):
     """What a history has enough defaults for."""
@@ -118,6 +120,40 @@ COLLECT: Final = (
 )
 
 
+class OddityKind(StrEnum):
+    """What a history is made of that makes a model of it less than it seems."""
+
+    ROLLOVERS = "rollovers"
+    TOP_UPS = "top_ups"
+    EARLIER = "earlier_loans"
+    PRODUCTS = "mixed_products"
+    RATE = "break_in_rate"
+    LEVEL = "break_in_level"
+    LATE = "recorded_late"
+    IDS = "ids"
+
+
+class Oddity(msgspec.Struct, frozen=True):
+    """One such finding: in words, in how many rows or loans, and the share that they are."""
+
+    kind: OddityKind
+    words: str
+    rows: int
+    share: float
+    column: str | None = None
+
+
+class Source(msgspec.Struct, frozen=True):
+    """How a file was read that did not come as Alama writes one, and what was detected in it.
+
+    `version` is that of the mapping that was kept for the lender; None: none was.
+    """
+
+    reading: Reading
+    told: tuple[str, ...]
+    version: int | None = None
+
+
 class HistoryReport(msgspec.Struct, frozen=True):
     """All that was found. Every row is counted once among the five counts after `rows`.
 
@@ -164,6 +200,8 @@ class HistoryReport(msgspec.Struct, frozen=True):
     excluded: tuple[str, ...] = ()
     books_age_days: int | None = None
     tells_restructuring: bool = True
+    source: Source | None = None
+    structure: tuple[Oddity, ...] = ()
 
     @property
     def stale(self) -> bool:

@@ -18,7 +18,7 @@ from alama.core.kernel import Column, Words
 from alama.platform.files import cells
 from alama.platform.files.columns import days, numbers_and_markers, plain, without_markers, words
 from alama.training.dataset import take_column
-from alama.training.history.columns import may_be_phone
+from alama.training.history.columns import may_be_national, may_be_phone
 from alama.training.history.gather import VOCABULARY_MAX, breaks_rule
 from alama.training.history.report import FIRST_ROWS_MAX, Fault, Missing
 from alama.training.history.roles import (
@@ -119,7 +119,7 @@ class Rows:
 
     `fields` are columns of fields of a request by their names, `groups` by those of the columns;
     `overflowing` names columns of more words than anyone could learn from. `phone_ids` counts the
-    rows of the file whose borrower_id looks like a phone number.
+    rows of the file whose borrower_id looks like a phone number, `national_ids` one of a state.
     """
 
     book: Book
@@ -132,6 +132,7 @@ class Rows:
     missing: tuple[Missing, ...]
     overflowing: tuple[str, ...]
     phone_ids: int
+    national_ids: int = 0
 
     def take(self, places: NDArray[np.intp]) -> Rows:
         """Give these of the sound rows; the counts stay those of the file."""
@@ -170,7 +171,7 @@ class _Reader:
         self._words = {f.name: _Words() for f in roles.fields.values() if not f.numeric}
         self._groups = {name: _Words() for name in roles.groups}
         self._missing = dict.fromkeys(roles.read, 0)
-        self._phone_ids = 0
+        self._phone_ids = self._national_ids = 0
 
     def add(
         self, batch: pa.RecordBatch, found: BatchInspection, first_row: int, today: np.datetime64
@@ -195,6 +196,7 @@ class _Reader:
         for name, text in groups.items():
             self._groups[name].add(text, sound)
         self._phone_ids += told.phone_ids
+        self._national_ids += told.national_ids
         for name in self._missing:
             self._missing[name] += int(np.count_nonzero(~told.given[name]))
 
@@ -219,6 +221,7 @@ class _Reader:
             missing=tuple(Missing(name, many / rows) for name, many in self._missing.items()),
             overflowing=tuple(overflowing),
             phone_ids=self._phone_ids,
+            national_ids=self._national_ids,
         )
 
 
@@ -228,7 +231,7 @@ class _Told:
     def __init__(self, batch: pa.RecordBatch, found: BatchInspection) -> None:
         self.given: dict[str, Mask] = {}
         self.rows = batch.num_rows
-        self.phone_ids = 0
+        self.phone_ids = self.national_ids = 0
         self._batch = batch
         self._found = found
 
@@ -262,6 +265,8 @@ class _Told:
         ids = self.as_written(without_markers(plain(self._batch.column(BORROWER_ID))), BORROWER_ID)
         phones = np.array([*map(may_be_phone, ids.vocabulary), False])
         self.phone_ids = int(np.count_nonzero(phones[ids.codes]))
+        nationals = np.array([*map(may_be_national, ids.vocabulary), False])
+        self.national_ids = int(np.count_nonzero(nationals[ids.codes]))
         return _people(ids)
 
     def restructured(self) -> Mask:

@@ -17,10 +17,11 @@ from alama.core.model import Model
 from alama.core.product import PRODUCT
 from alama.platform.pages import numbers
 from alama.training.dataset import Dataset, take_column
+from alama.training.history.report import Oddity, OddityKind
 from alama.training.history.roles import REGION
 from alama.training.validation.fairness import Approvals, Attribute, Repayments, attribute
 from alama.training.validation.figures import Measure, served_points
-from alama.training.validation.gates import Gates, Measured, judge_gates
+from alama.training.validation.gates import Gate, GateResult, Gates, Measured, judge_gates
 from alama.training.validation.money import Judges, Money, money_of
 from alama.training.validation.pack import (
     SCHEMA,
@@ -36,7 +37,7 @@ from alama.training.validation.support import Applied, Decided, decide_rows, sel
 from alama.training.validation.tiers import Light, LoanRate, TierRate, loan_rate, tier_rates
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -140,7 +141,7 @@ def try_candidate(
         name=model.name,
         currency=history.report.currency,
         limits=limits,
-        gates=judge_gates(measured, limits),
+        gates=_with_causes(judge_gates(measured, limits), history.report.structure),
         history=history.report,
         split=split,
         policy=_policy_facts(tried.policy),
@@ -161,6 +162,33 @@ def try_candidate(
         money=_money(tried, trial),
     )
     return msgspec.structs.replace(pack, questions=open_questions(pack))
+
+
+_MAY_FAIL: Final[Mapping[OddityKind, frozenset[Gate]]] = {
+    OddityKind.ROLLOVERS: frozenset((Gate.DISCRIMINATION, Gate.LEVEL)),
+    OddityKind.TOP_UPS: frozenset((Gate.DISCRIMINATION,)),
+    OddityKind.EARLIER: frozenset((Gate.DISCRIMINATION, Gate.LEVEL)),
+    OddityKind.PRODUCTS: frozenset((Gate.DISCRIMINATION, Gate.SLOPE, Gate.TIERS)),
+    OddityKind.RATE: frozenset((Gate.LEVEL, Gate.SLOPE)),
+    OddityKind.LEVEL: frozenset((Gate.STABILITY, Gate.DISCRIMINATION, Gate.SLOPE, Gate.LEVEL)),
+    OddityKind.LATE: frozenset((Gate.LEVEL, Gate.EVIDENCE)),
+}
+"""Which gates a finding in the history may be the reason of."""
+
+
+def _with_causes(
+    gates: Sequence[GateResult], structure: Sequence[Oddity]
+) -> tuple[GateResult, ...]:
+    """Say of a gate that failed what was found in the history that may be the reason."""
+    told = []
+    for gate in gates:
+        causes = [one.words for one in structure if gate.name in _MAY_FAIL.get(one.kind, ())]
+        if not gate.passed and causes:
+            words = f"{gate.words}. The history may be why: {'; '.join(causes)}"
+            told.append(msgspec.structs.replace(gate, words=words))
+        else:
+            told.append(gate)
+    return tuple(told)
 
 
 def _measured(tried: Tried, trial: Trial, validation: Validation, split: SplitFacts) -> Measured:

@@ -16,8 +16,10 @@ from alama.statements.pdf.reader import (
     read_document,
 )
 from alama.statements.pdf.words import _split
+from alama.statements.places import place_of
 from alama.statements.problems import StatementUnreadable
-from tests.drawn_statements import known
+from alama.statements.reading import read_statement
+from tests.drawn_statements import NAMES, csv_of, known
 from tests.hostile_pdfs import BOMBS, mutations
 
 GIVEN_UP = """
@@ -144,3 +146,12 @@ def test_cells_without_a_gap_are_parted(text: str, words: list[str]) -> None:
     found = list(_split(text))
     assert [word for _, word in found] == words
     assert all(text[start:].startswith(word) for start, word in found)
+
+
+def test_whatever_became_of_a_table_it_is_read_or_refused() -> None:
+    place = place_of("KE")
+    for content in mutations([csv_of(known(7, rows=30))], 300, seed=7):
+        try:
+            read_statement(content, NAMES, place)
+        except AlamaError as refused:
+            assert str(refused)  # noqa: PT017 - both are right

@@ -54,6 +54,7 @@ if TYPE_CHECKING:
 
 PREVIEW_ROWS: Final = 20
 _LOOKED_AT: Final = HEADER_WITHIN + 200
+_WATCHED_EVERY: Final = 256
 
 
 class Mapping(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -120,7 +121,8 @@ class Reading(msgspec.Struct, frozen=True):
 class Inspected(msgspec.Struct, frozen=True):
     """What was found: `reading` is None while a question is open.
 
-    `told` says in words what was detected. `before` and `after` are the first rows as they stand
+    `told` says in words what was detected, `likened` names columns that were told by likeness.
+    `before` and `after` are the first rows as they stand
     and as they are read, values and all: for the eyes of whoever has the file, to be kept nowhere.
     """
 
@@ -128,13 +130,12 @@ class Inspected(msgspec.Struct, frozen=True):
     questions: tuple[Question, ...]
     told: tuple[str, ...]
     mapped: dict[str, str]
-    unsure: tuple[str, ...]
+    likened: tuple[str, ...]
     unmapped: tuple[str, ...]
     money: tuple[str, ...]
     rows: int
     before: tuple[tuple[str, ...], ...]
     after: tuple[tuple[str, ...], ...]
-    changed: bool
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -210,7 +211,8 @@ class _Inspection:
                     before.append(row)
                 for place, column in seen.items():
                     column.add(row[place], number)
-                watch(grid.share)
+                if not number % _WATCHED_EVERY:
+                    watch(grid.share)
         watch(1.0)
         if not body.passed.rows:
             raise FileProblem(
@@ -369,7 +371,7 @@ class _Inspection:
                 names = tuple(header.names[place] for place in rivals)
                 words = f"which column is {target.name}?"
                 self.questions.append(Question("columns", words, names, target.name))
-            elif place is not None and not likeness.sure[target.name]:
+            elif place is not None and target.name in likeness.unsure:
                 words = f"is column {header.names[place]} what is meant by {target.name}?"
                 names = (header.names[place],)
                 self.questions.append(Question("columns", words, names, target.name))
@@ -449,21 +451,17 @@ class _Inspection:
             if t is not None and t.money
         }
         meant = [told for told in money.values() if told is not None]
-        sure = header.likeness.sure
         return Inspected(
             reading=reading,
             questions=tuple(self.questions),
             told=tuple(self.told),
             mapped=mapped,
-            unsure=tuple(name for name in mapped if not sure.get(name, True)),
+            likened=tuple(name for name in header.likeness.likened if name in mapped),
             unmapped=tuple(source for _, source, _, target in columns if target is None),
             money=tuple(sorted(frozenset.intersection(*meant))) if meant else (),
             rows=passed.rows,
             before=tuple(tuple(map(as_word, row)) for row in before),
             after=() if reading is None else _rewritten(reading, before),
-            changed=bool(self.told)
-            or any(name != source for name, source in mapped.items())
-            or header.row > 1,
         )
 
     def _say_passed(self, passed: Passed) -> None:
@@ -656,9 +654,10 @@ def convert(
         written = csv.writer(file, lineterminator="\n")
         written.writerow([tidy(one.name) for one in reading.columns])
         with closing(grid.rows(sheet)) as rows:
-            for _, row in _filled(body.rows(rows), fills):
+            for number, row in _filled(body.rows(rows), fills):
                 written.writerow([write(row[place]) for place, write in writers])
-                watch(grid.share)
+                if not number % _WATCHED_EVERY:
+                    watch(grid.share)
     return body.passed.rows
 
 

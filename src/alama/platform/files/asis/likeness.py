@@ -34,7 +34,8 @@ class Target(msgspec.Struct, frozen=True):
     """A column that somebody wants: its name, what it holds, and what else it is called.
 
     `also` are names that say the same, `maybe` names that may. Every row of a table has something
-    in a column that is `always` given. `money`: its numbers are in a currency.
+    in a column that is `always` given. `money`: its numbers are in a currency. `spelling` is
+    another name that Alama knows it by.
     """
 
     name: str
@@ -44,13 +45,19 @@ class Target(msgspec.Struct, frozen=True):
     also: tuple[str, ...] = ()
     maybe: tuple[str, ...] = ()
     money: bool = False
+    spelling: str | None = None
 
 
 class Likeness(msgspec.Struct, frozen=True):
-    """Which column each target has (its place), how sure that is, and who else it may be."""
+    """Which column each target has (its place), and which others it may be.
+
+    `likened` were told by another word for the target, or nearly its word; `unsure` by a word that
+    may mean something else.
+    """
 
     places: dict[str, int]
-    sure: dict[str, bool]
+    likened: tuple[str, ...]
+    unsure: tuple[str, ...]
     rivals: dict[str, tuple[int, ...]]
 
 
@@ -143,7 +150,7 @@ def match(
 def _assigned(
     targets: Sequence[Target], scores: Mapping[tuple[str, int], int], places: dict[str, int]
 ) -> Likeness:
-    sure = dict.fromkeys(places, True)
+    likened, unsure = list[str](), list[str]()
     rivals: dict[str, tuple[int, ...]] = {}
     for level in (_SAME, _ALSO, _NEARLY, _MAYBE):
         taken = set(places.values())
@@ -164,22 +171,24 @@ def _assigned(
                 rivals[name] = tuple(many)
             else:
                 places[name] = many[0]
-                sure[name] = level > _MAYBE
-    return Likeness(places, sure, {n: p for n, p in rivals.items() if n not in places})
+                if level < _SAME:
+                    (unsure if level == _MAYBE else likened).append(name)
+    still = {name: many for name, many in rivals.items() if name not in places}
+    return Likeness(places, tuple(likened), tuple(unsure), still)
 
 
 def _score(target: Target, name: str, key: str) -> int:
-    if name == target.name:
+    if name in {target.name, target.spelling}:
         return _SAME
     if not key or not _unit_fits(target, name):
         return 0
-    same = key_of(target.name)
-    if key == same:
+    same = [key_of(known) for known in (target.name, target.spelling) if known]
+    if key in same:
         return _SAME
     also = [key_of(other) for other in target.also]
     if key in also:
         return _ALSO
-    if any(_nearly(key, other) for other in (same, *also)):
+    if any(_nearly(key, other) for other in (*same, *also)):
         return _NEARLY
     return _MAYBE if key in map(key_of, target.maybe) else 0
 

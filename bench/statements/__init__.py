@@ -1,0 +1,1 @@
+"""What statements cost: hostile files, each read or refused."""

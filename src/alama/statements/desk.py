@@ -1,0 +1,138 @@
+"""Where a service has statements read: in a process beside it, so that no score waits for one."""
+
+from __future__ import annotations
+
+import asyncio
+import multiprocessing
+import os
+import threading
+from collections import Counter
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from alama.core.errors import AlamaError
+from alama.platform.errors import Busy
+from alama.statements import problems
+from alama.statements.deriving import Asked, Found, found_in
+from alama.statements.pdf.reader import (
+    PasswordNeeded,
+    PdfTooCostly,
+    ReaderMissing,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from alama.platform.book import Book
+
+PROCESSES: Final = 2
+"""One file may take half a minute, and nobody else shall wait for it."""
+NICENESS: Final = 10
+"""Scores come first."""
+WAITING_MAX: Final = 16
+WAITING_EACH_MAX: Final = 8
+TIMEOUT_S: Final = 60.0
+
+_KNOWN: Final = {
+    kind.__name__: kind
+    for kind in (
+        problems.StatementUnreadable,
+        problems.MappingNeeded,
+        PasswordNeeded,
+        PdfTooCostly,
+        ReaderMissing,
+    )
+}
+
+
+class _Told(msgspec.Struct):
+    """What a process answers: what it found, or what is wrong with the file."""
+
+    found: Found | None = None
+    kind: str = ""
+    message: str = ""
+    hint: str | None = None
+
+
+def work(packed: bytes) -> bytes:
+    """Do what was asked, in a process beside the service; both ways as MessagePack."""
+    asked = msgspec.msgpack.decode(packed, type=Asked)
+    try:
+        told = _Told(found_in(asked))
+    except AlamaError as error:
+        told = _Told(None, type(error).__name__, str(error), error.hint)
+    return msgspec.msgpack.encode(told)
+
+
+def _begin() -> None:
+    os.nice(NICENESS)
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        # A parent that is killed tells nobody; nobody shall be left behind.
+        threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
+
+
+def _end_with(parent: multiprocessing.process.BaseProcess) -> None:
+    parent.join()
+    os._exit(0)
+
+
+class Desk:
+    """Processes that read one statement after the other. One instance lives in an event loop."""
+
+    def __init__(self) -> None:
+        self._pool: ProcessPoolExecutor | None = None
+        self._under_way: Counter[Book] = Counter()
+
+    async def read(self, book: Book, asked: Asked) -> Found:
+        """Have statements read when their turn comes; `Busy` where too many wait already."""
+        packed = msgspec.msgpack.encode(asked)
+        with self._a_place_for(book):
+            told = msgspec.msgpack.decode(await self._done(packed), type=_Told)
+        if told.found is None:
+            raise _KNOWN.get(told.kind, problems.StatementUnreadable)(told.message, hint=told.hint)
+        return told.found
+
+    async def _done(self, packed: bytes) -> bytes:
+        if self._pool is None:  # most services read none: the first one waits for the start
+            context = multiprocessing.get_context("spawn")
+            self._pool = ProcessPoolExecutor(PROCESSES, context, _begin)
+        pool = self._pool
+        try:
+            waiting = asyncio.get_running_loop().run_in_executor(pool, work, packed)
+            return await asyncio.wait_for(waiting, TIMEOUT_S)
+        except (BrokenProcessPool, TimeoutError):
+            self._pool = None
+            _end(pool)
+            raise problems.StatementUnreadable(
+                "reading the file took more than a file may",
+                hint="send the statement of a shorter period",
+            ) from None
+
+    def close(self) -> None:
+        """Let the process go, when nobody asks any more."""
+        if self._pool is not None:
+            _end(self._pool)
+
+    @contextmanager
+    def _a_place_for(self, book: Book) -> Iterator[None]:
+        waiting = self._under_way
+        if waiting.total() >= WAITING_MAX or waiting[book] >= WAITING_EACH_MAX:
+            raise Busy("statements")
+        waiting[book] += 1
+        try:
+            yield
+        finally:
+            waiting[book] -= 1
+
+
+def _end(pool: ProcessPoolExecutor) -> None:
+    """End a pool with what it is working on: a hostile file may go on for hours."""
+    for process in list((pool._processes or {}).values()):  # noqa: SLF001 - Python 3.14 has a name for it
+        with suppress(OSError, ValueError):
+            process.kill()
+    pool.shutdown(wait=False, cancel_futures=True)
