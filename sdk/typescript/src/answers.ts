@@ -31,6 +31,7 @@ export interface ApplicationFields {
   loan_purpose?: Maybe<string>;
   region?: Maybe<string>;
   existing_repayments?: Maybe<number>;
+  evidence?: Maybe<string>;
   applicant_ref?: Maybe<string>;
   /** The compact spelling of `mm_months`. */
   mobile_money_months?: Maybe<number>;
@@ -227,6 +228,7 @@ export interface StoredScore extends Score {
   readonly mode: Open<"test" | "live">;
   readonly key_id: string;
   readonly application: ApplicationFields;
+  readonly evidence?: Readonly<Record<string, unknown>> | null;
   readonly review?: Review | null;
   readonly outcome?: Outcome | null;
 }

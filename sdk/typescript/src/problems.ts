@@ -144,6 +144,10 @@ export class UnsupportedMediaType extends of("unsupported_media_type", 415) {}
 export class InvalidApplication extends of("invalid_application", 422) {}
 
 /** The file is no table by its first bytes, or has too many columns. */
+export class MappingNeeded extends of("mapping_needed", 422) {}
+export class StatementPassword extends of("statement_password", 422) {}
+export class StatementTooCostly extends of("statement_too_costly", 422) {}
+export class StatementUnreadable extends of("statement_unreadable", 422) {}
 export class InvalidFile extends of("invalid_file", 422) {}
 
 /** Fields of a body that is no application break rules. */

@@ -16,6 +16,7 @@ from sqlalchemy import delete, select, update
 from alama.memory import schema
 from alama.memory.borrower import NOBODY, Borrower, pack, unpack
 from alama.platform.database.books import in_book
+from alama.platform.database.statements import ROWS_MAX
 from alama.platform.errors import StoreUnfit
 from alama.vault import envelope
 from alama.vault import schema as vault_schema
@@ -104,8 +105,16 @@ class Borrowers:
     """The statements for one database."""
 
     def __init__(self, database: Database) -> None:
+        """Write the texts once: a driver keeps those prepared that come again."""
         self._mark = database.parameter_mark
-        self._row = f"({', '.join([self._mark] * len(BorrowerRow._fields))})"
+        row = f"({', '.join([self._mark] * len(BorrowerRow._fields))})"
+        sizes = [ROWS_MAX >> halved for halved in range(ROWS_MAX.bit_length())]
+        self._texts = {
+            size: f"INSERT INTO borrowers ({_COLUMNS}) VALUES {', '.join([row] * size)} "  # noqa: S608  our own names
+            f"ON CONFLICT (applicant_key_id) DO UPDATE SET {_SET} "
+            "WHERE borrowers.version = excluded.version - 1 RETURNING applicant_key_id"
+            for size in sizes
+        }
 
     def write(self, cursor: DBAPICursor, rows: Sequence[BorrowerRow]) -> set[str]:
         """Write each where the version before stands, and give the keys of those that were.
@@ -114,15 +123,12 @@ class Borrowers:
         """
         written: set[str] = set()
         ordered = sorted(rows)
-        for first in range(0, len(ordered), _ROWS_MAX):
-            some = ordered[first : first + _ROWS_MAX]
-            cursor.execute(
-                f"INSERT INTO borrowers ({_COLUMNS}) VALUES {', '.join([self._row] * len(some))} "  # noqa: S608  our own names
-                f"ON CONFLICT (applicant_key_id) DO UPDATE SET {_SET} "
-                "WHERE borrowers.version = excluded.version - 1 RETURNING applicant_key_id",
-                tuple(chain.from_iterable(some)),
-            )
-            written.update(row[0] for row in cursor.fetchall())
+        done = 0
+        for size, text in self._texts.items():
+            while len(ordered) - done >= size:
+                cursor.execute(text, tuple(chain.from_iterable(ordered[done : done + size])))
+                written.update(row[0] for row in cursor.fetchall())
+                done += size
         return written
 
     def read(

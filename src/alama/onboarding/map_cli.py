@@ -69,7 +69,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="read what Alama calls NAME from this column; NAME= reads it from none",
     )
     for name in ("dates", "decimal", "serial", "dash", "hidden", "encoding"):
-        add(f"--{name}", choices=CHOICES[name], help=_HELP[name])
+        told = f"{_HELP[name]}: {', '.join(CHOICES[name])}"
+        add(f"--{name}", choices=CHOICES[name], metavar="HOW", help=told)
     add("--delimiter", type=_delimiter, metavar="SIGN", help="what stands between values, or tab")
     add("--sheet", metavar="NAME", help="the sheet that holds the table")
     add(

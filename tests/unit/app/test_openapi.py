@@ -190,7 +190,8 @@ def test_a_reply_tells_its_headers(status: str, header: str) -> None:
 
 
 def test_the_request_has_the_names_of_the_type_that_decodes_it_and_no_others() -> None:
-    assert tuple(APPLICATION["properties"]) == request_type(PRODUCT).__struct_fields__
+    named = request_type(PRODUCT).__struct_fields__
+    assert tuple(APPLICATION["properties"]) == (*named, "evidence")
     assert APPLICATION["additionalProperties"] is False
 
 

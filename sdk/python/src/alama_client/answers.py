@@ -54,6 +54,7 @@ class Application(TypedDict, total=False):
     loan_purpose: str | None
     region: str | None
     existing_repayments: float | None
+    evidence: str | None
     applicant_ref: str | None
     mobile_money_months: int
     monthly_inflow: float
@@ -233,6 +234,7 @@ class StoredScore(Score):
     mode: str
     key_id: str
     application: Mapping[str, Any]
+    evidence: Mapping[str, Any] | None = None
     review: Review | None = None
     outcome: Outcome | None = None
 

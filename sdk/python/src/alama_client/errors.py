@@ -49,6 +49,7 @@ __all__ = [
     "ListsFull",
     "MalformedHttp",
     "MalformedJson",
+    "MappingNeeded",
     "MethodNotAllowed",
     "ModelUnavailable",
     "ModelWithdrawn",
@@ -60,6 +61,9 @@ __all__ = [
     "RequestTimeout",
     "ScopeMissing",
     "SignatureRefused",
+    "StatementPassword",
+    "StatementTooCostly",
+    "StatementUnreadable",
     "StepMissing",
     "TimedOut",
     "TooManyEndpoints",
@@ -417,6 +421,30 @@ class UnsupportedMediaType(Problem):
 
 class InvalidApplication(Problem):
     """Fields of the application break rules."""
+
+    status = 422
+
+
+class MappingNeeded(Problem):
+    """The columns of a table are not known, or its dates can be read in two ways."""
+
+    status = 422
+
+
+class StatementPassword(Problem):
+    """A PDF is protected, and no password or a wrong one came with it."""
+
+    status = 422
+
+
+class StatementTooCostly(Problem):
+    """A PDF takes more memory or time than one file may."""
+
+    status = 422
+
+
+class StatementUnreadable(Problem):
+    """The file is no statement that can be read."""
 
     status = 422
 

@@ -190,6 +190,11 @@ public final class Application {
             return with("existing_repayments", existingRepayments);
         }
 
+        /** Proof that fields were derived from a statement, as it came with them. */
+        public Builder evidence(String evidence) {
+            return with("evidence", evidence);
+        }
+
         /** The lender's own opaque reference: no phone number, e-mail or national id. */
         public Builder applicantRef(String applicantRef) {
             return with("applicant_ref", applicantRef);

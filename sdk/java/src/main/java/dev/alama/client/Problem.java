@@ -161,6 +161,10 @@ public sealed class Problem extends AlamaError {
             kind(BodyTooLarge.class, 413, BodyTooLarge::new),
             kind(UnsupportedMediaType.class, 415, UnsupportedMediaType::new),
             kind(InvalidApplication.class, 422, InvalidApplication::new),
+            kind(MappingNeeded.class, 422, MappingNeeded::new),
+            kind(StatementPassword.class, 422, StatementPassword::new),
+            kind(StatementTooCostly.class, 422, StatementTooCostly::new),
+            kind(StatementUnreadable.class, 422, StatementUnreadable::new),
             kind(InvalidFile.class, 422, InvalidFile::new),
             kind(InvalidRequest.class, 422, InvalidRequest::new),
             kind(IdempotencyKeyReused.class, 422, IdempotencyKeyReused::new),
@@ -457,6 +461,34 @@ public sealed class Problem extends AlamaError {
     /** Fields of the application break rules. */
     public static final class InvalidApplication extends Problem {
         InvalidApplication(Told told) {
+            super(told);
+        }
+    }
+
+    /** The columns of a table are not known, or its dates can be read in two ways. */
+    public static final class MappingNeeded extends Problem {
+        MappingNeeded(Told told) {
+            super(told);
+        }
+    }
+
+    /** A PDF is protected, and no password or a wrong one came with it. */
+    public static final class StatementPassword extends Problem {
+        StatementPassword(Told told) {
+            super(told);
+        }
+    }
+
+    /** A PDF takes more memory or time than one file may. */
+    public static final class StatementTooCostly extends Problem {
+        StatementTooCostly(Told told) {
+            super(told);
+        }
+    }
+
+    /** The file is no statement that can be read. */
+    public static final class StatementUnreadable extends Problem {
+        StatementUnreadable(Told told) {
             super(told);
         }
     }
