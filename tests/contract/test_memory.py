@@ -240,6 +240,19 @@ def test_an_approval_that_was_cancelled_counts_no_more(house: House) -> None:
     assert said(house, house.score(REF, **RICH))[0] == "APPROVED"
 
 
+@pytest.mark.parametrize("is_named", [True, False])
+def test_a_loan_that_a_clock_ahead_dates_tomorrow_is_owed_today_too(
+    house: House, is_named: bool
+) -> None:
+    request_id = house.score(REF, **RICH)
+    tell(house, lent(day=TODAY + 1, request_id=request_id if is_named else None))
+    assert figures_in(house).open_balance == 20_000.0
+    assert said(house, house.score(REF, **RICH))[0] == "DECLINED"
+    house.clock.now_us += DAY_US
+    assert figures_in(house).open_loans == 1
+    assert figures_in(house).open_balance == pytest.approx(22_000.0)
+
+
 def test_outcomes_are_remembered_as_loans(house: House) -> None:
     request_id = house.score(REF, **RICH)
     house.clock.now_us += 20 * DAY_US

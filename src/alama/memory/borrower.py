@@ -256,14 +256,18 @@ _ENDINGS: Final[Mapping[State, Ending]] = {
 """The others leave a loan open: something of it may still come."""
 
 
-def settled_of(borrower: Borrower) -> Settled:
-    """Say which promises were kept, or will not be."""
+def settled_of(borrower: Borrower, day: int) -> Settled:
+    """Say which promises were kept by a day, or will not be.
+
+    A loan that a clock ahead of ours has dated tomorrow is owed from then on: until then its
+    promise counts.
+    """
     named = set(borrower.outcomes)
     unnamed = []
     for kept in borrower.loans.values():
         if kept.closed is not None and kept.closed.request_id is not None:
             named.add(kept.closed.request_id)
-        if kept.disbursed is None:
+        if kept.disbursed is None or kept.disbursed.day > day:
             continue
         if kept.disbursed.request_id is None:
             unnamed.append(kept.disbursed.day)
@@ -283,7 +287,7 @@ def remembered(borrower: Borrower, hour: int, facts: LoanFacts | None = None) ->
     """Give the fields of the memory as they stand in an hour; `facts` are those of its day."""
     promised: Iterable[Promise] = borrower.promises
     if promised and (borrower.loans or borrower.outcomes):
-        promised = memory.standing(promised, settled_of(borrower), hour)
+        promised = memory.standing(promised, settled_of(borrower, hour // DAY_HOURS), hour)
     else:
         promised = memory.standing(promised, Settled(), hour)
     known = facts_of(borrower, hour) if facts is None else facts
