@@ -242,7 +242,7 @@ def test_an_approval_that_was_cancelled_counts_no_more(house: House) -> None:
 
 @pytest.mark.parametrize("is_named", [True, False])
 def test_a_loan_that_a_clock_ahead_dates_tomorrow_is_owed_today_too(
-    house: House, is_named: bool
+    house: House, *, is_named: bool
 ) -> None:
     request_id = house.score(REF, **RICH)
     tell(house, lent(day=TODAY + 1, request_id=request_id if is_named else None))

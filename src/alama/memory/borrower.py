@@ -27,6 +27,9 @@ HOUR_US: Final = 3_600 * 1_000_000
 EVENTS_MAX: Final = 5_000
 """Of one borrower: more is no borrower, but a reference that many share."""
 
+PROMISES_MAX: Final = 500
+"""Of one borrower, for the same reason: each score writes all of them anew."""
+
 
 def hour_of(at_us: int) -> int:
     return at_us // HOUR_US
@@ -156,8 +159,17 @@ def after_asking(
     if promises and hour - promises[0].hour >= ASKED_HOURS:
         promises = tuple(one for one in promises if hour - one.hour < ASKED_HOURS)
     if decision is Decision.APPROVED and limit:
-        promises = (*promises, Promise(hour, float(limit), request_id))
+        promises = _with_one_more(promises, Promise(hour, float(limit), request_id))
     return Borrower(asked, promises, borrower.loans, borrower.outcomes)
+
+
+def _with_one_more(promises: tuple[Promise, ...], one: Promise) -> tuple[Promise, ...]:
+    """Put the two oldest together where there are too many: what is owed stays the same."""
+    if len(promises) >= PROMISES_MAX:
+        first, second, *others = promises
+        both = second._replace(amount=first.amount + second.amount)
+        promises = (both, *others)
+    return (*promises, one)
 
 
 def after_review(
@@ -166,7 +178,7 @@ def after_review(
     """Remember that a person approved a loan, or declined one that had been approved."""
     others = tuple(one for one in borrower.promises if one.request_id != request_id)
     if approved and limit:
-        others = (*others, Promise(hour, float(limit), request_id))
+        others = _with_one_more(others, Promise(hour, float(limit), request_id))
     if others == borrower.promises:
         return borrower
     return msgspec.structs.replace(borrower, promises=others)
