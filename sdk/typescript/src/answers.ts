@@ -228,6 +228,7 @@ export interface StoredScore extends Score {
   readonly mode: Open<"test" | "live">;
   readonly key_id: string;
   readonly application: ApplicationFields;
+  readonly evidence?: Readonly<Record<string, unknown>> | null;
   readonly review?: Review | null;
   readonly outcome?: Outcome | null;
 }

@@ -29,7 +29,7 @@ from alama.scoring import evidence
 from alama.statements.deriving import Asked, Found
 from alama.statements.formulas import VERSION
 from alama.statements.multipart import Part, parts
-from alama.statements.pdf.reader import PasswordNeeded, PdfTooCostly, ReaderMissing
+from alama.statements.pdf.reader import PasswordNeeded, PdfTooCostly
 from alama.statements.places import Place, UnknownPlace, by_offset, place_of
 from alama.statements.problems import MappingNeeded, StatementUnreadable
 from alama.statements.published import CATALOGUED
@@ -274,7 +274,6 @@ class FieldsEndpoint:
             MappingNeeded,
             PasswordNeeded,
             PdfTooCostly,
-            ReaderMissing,
         ),
     )
     async def derive(self, call: Call) -> Reply:

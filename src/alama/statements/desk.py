@@ -15,14 +15,10 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from alama.core.errors import AlamaError
-from alama.platform.errors import Busy
+from alama.platform.errors import Busy, StoreUnavailable
 from alama.statements import problems
 from alama.statements.deriving import Asked, Found, found_in
-from alama.statements.pdf.reader import (
-    PasswordNeeded,
-    PdfTooCostly,
-    ReaderMissing,
-)
+from alama.statements.pdf.reader import PasswordNeeded, PdfTooCostly
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -44,7 +40,7 @@ _KNOWN: Final = {
         problems.MappingNeeded,
         PasswordNeeded,
         PdfTooCostly,
-        ReaderMissing,
+        StoreUnavailable,
     )
 }
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from alama.statements.api import fields_reply
 from alama.statements.deriving import Asked, found_in
-from alama.statements.pdf.reader import PasswordNeeded, PdfTooCostly, ReaderMissing
+from alama.statements.pdf.reader import PasswordNeeded, PdfTooCostly
 from alama.statements.problems import MappingNeeded, StatementUnreadable
 
 if TYPE_CHECKING:
@@ -70,6 +70,5 @@ def refusals() -> dict[str, tuple[AlamaError, ...]]:
             PdfTooCostly(
                 "the PDF has more than 500 pages", hint="ask for the statement of a shorter period"
             ),
-            ReaderMissing("what reads PDFs cannot be started", hint="tell who runs the service"),
         )
     }

@@ -19,7 +19,7 @@ from typing import Final, NamedTuple
 import msgspec
 
 from alama.core.errors import AlamaError
-from alama.platform.errors import Kind
+from alama.platform.errors import Kind, StoreUnavailable
 from alama.statements.problems import StatementUnreadable
 
 COMMAND: Final = (sys.executable, "-P", "-m", "alama.statements.pdf.process")
@@ -55,12 +55,6 @@ class PdfTooCostly(AlamaError):
     """A PDF takes more memory or time than one file may, or breaks what reads it."""
 
     kind = Kind(HTTPStatus.UNPROCESSABLE_ENTITY, "statement_too_costly", "Statement too costly")
-
-
-class ReaderMissing(AlamaError):
-    """The process that reads PDFs cannot be started, or is not there."""
-
-    kind = Kind(HTTPStatus.SERVICE_UNAVAILABLE, "unavailable", "Temporarily unavailable", 60)
 
 
 class PdfRow(msgspec.Struct, frozen=True, array_like=True):
@@ -237,7 +231,7 @@ def _broke() -> AlamaError:
 
 
 def _missing() -> AlamaError:
-    return ReaderMissing(
+    return StoreUnavailable(
         "what reads PDFs cannot be started",
         hint="install the extra `statements`; where it is, see that a process of its own may start",
     )

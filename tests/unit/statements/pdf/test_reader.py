@@ -9,12 +9,8 @@ import time
 import pytest
 
 from alama.core.errors import AlamaError
-from alama.statements.pdf.reader import (
-    LIMITS,
-    PdfTooCostly,
-    ReaderMissing,
-    read_document,
-)
+from alama.platform.errors import StoreUnavailable
+from alama.statements.pdf.reader import LIMITS, PdfTooCostly, read_document
 from alama.statements.pdf.words import _split
 from alama.statements.places import place_of
 from alama.statements.problems import StatementUnreadable
@@ -83,7 +79,7 @@ print(reader._ask(b"", reader.LIMITS, show).decode())
         pytest.param("import time; time.sleep(60)", PdfTooCostly, "stopped after 1 s", id="hangs"),
         pytest.param("import os; os.kill(os.getpid(), 9)", PdfTooCostly, "time", id="killed"),
         pytest.param("import os; os.abort()", PdfTooCostly, "broke", id="broke"),
-        pytest.param("import sys; sys.exit(3)", ReaderMissing, "started", id="cannot start"),
+        pytest.param("import sys; sys.exit(3)", StoreUnavailable, "started", id="cannot start"),
         pytest.param("print('{')", PdfTooCostly, "no answer", id="half an answer"),
         pytest.param("print('[1]' * 999)", PdfTooCostly, "no answer", id="nonsense"),
         pytest.param(
@@ -102,7 +98,7 @@ def test_however_it_ends_the_service_gets_an_error_that_says_what_to_do(
 
 
 def test_a_program_that_is_not_there_is_an_error_of_the_operator() -> None:
-    with pytest.raises(ReaderMissing):
+    with pytest.raises(StoreUnavailable):
         read_document(b"%PDF-1.7", command=("/nowhere/python",))
 
 

@@ -27,6 +27,7 @@ public record StoredScore(
         String mode,
         String keyId,
         Map<String, Object> application,
+        Optional<Map<String, Object>> evidence,
         Optional<Review> review,
         Optional<Outcome> outcome,
         Map<String, Object> raw)
