@@ -172,7 +172,7 @@ def test_a_cap_is_asked_of_the_loan_that_would_be_lent(case: Case) -> None:
 
     said = case.assess(Circumstances(full=full))
     offer = said.offer
-    lent = [(Segment(None, None, said.tier), offer.limit, offer.expected_loss)]
+    lent = [(Segment(None, said.tier), offer.limit, offer.expected_loss)]
     assert asked == (lent if said.decision is Decision.APPROVED else [])
 
 

@@ -17,7 +17,7 @@ from alama.core.memory import ASKED_HOURS, DAY_HOURS, Amount, Asked, Loan, Promi
 from alama.core.monitoring.news import State
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from alama.core.memory import LoanFacts, Remembered
 
@@ -131,6 +131,8 @@ class Borrower(msgspec.Struct, frozen=True, array_like=True):
         told = sum(len(loan.payments) + 2 for loan in self.loans.values())
         return told + len(self.outcomes)
 
+
+NOTHING_SETTLED: Final = Settled()
 
 NOBODY: Final = Borrower()
 """Of whom nothing is remembered."""
@@ -297,10 +299,10 @@ def facts_of(borrower: Borrower, hour: int) -> LoanFacts:
 
 def remembered(borrower: Borrower, hour: int, facts: LoanFacts | None = None) -> Remembered:
     """Give the fields of the memory as they stand in an hour; `facts` are those of its day."""
-    promised: Iterable[Promise] = borrower.promises
-    if promised and (borrower.loans or borrower.outcomes):
-        promised = memory.standing(promised, settled_of(borrower, hour // DAY_HOURS), hour)
-    else:
-        promised = memory.standing(promised, Settled(), hour)
+    promised: Sequence[Promise] = borrower.promises
+    if promised:
+        told = borrower.loans or borrower.outcomes
+        settled = settled_of(borrower, hour // DAY_HOURS) if told else NOTHING_SETTLED
+        promised = memory.standing(promised, settled, hour)
     known = facts_of(borrower, hour) if facts is None else facts
     return memory.remembered(known, borrower.asked, promised, hour)

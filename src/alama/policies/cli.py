@@ -474,7 +474,7 @@ def cap_table(policy: Policy) -> Table:
     """Show what each cap of the portfolio is on, and what happens beyond it."""
     table = plain_table("cap", "of", "in a", "at most", "beyond it")
     for cap in caps_of(policy):
-        parts = [*cap.products, *cap.regions, *(f"tier {tier}" for tier in cap.tiers)]
+        parts = [*cap.regions, *(f"tier {tier}" for tier in cap.tiers)]
         bounds = [
             (cap.number_max, "loans"),
             (cap.volume_max, f"{policy.currency} approved"),

@@ -58,22 +58,19 @@ def total(counts: Mapping[Segment, Approved]) -> Approved:
 class Filling:
     """A cap, and how much of it is used."""
 
-    __slots__ = ("_products", "_regions", "_tiers", "cap", "used")
+    __slots__ = ("_regions", "_tiers", "cap", "used")
 
     def __init__(self, cap: PortfolioCap) -> None:
         self.cap = cap
         self.used = Approved()
-        self._products = frozenset(cap.products)
         self._regions = frozenset(map(fold, cap.regions))
         self._tiers = frozenset(cap.tiers)
 
     def counts(self, segment: Segment) -> bool:
         """Say whether the cap is one on loans of this part."""
-        product, region, tier = segment
-        return (
-            (not self._tiers or tier in self._tiers)
-            and (not self._regions or region in self._regions)
-            and (not self._products or product in self._products)
+        region, tier = segment
+        return (not self._tiers or tier in self._tiers) and (
+            not self._regions or region in self._regions
         )
 
     def reached(self) -> bool:

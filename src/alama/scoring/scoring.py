@@ -327,7 +327,7 @@ class Scoring:
 
 
 def _count(day: Day, said: Assessment, region: str | None) -> None:
-    segment = Segment(None, region, said.tier)
+    segment = Segment(region, said.tier)
     day.add(segment, said.offer.limit, said.offer.expected_loss, explored=said.explored)
 
 

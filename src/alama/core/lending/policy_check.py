@@ -525,9 +525,8 @@ def _cap_of_portfolio_faults(cap: PortfolioCap, policy: Policy) -> Iterator[tupl
     for tier in cap.tiers:
         if tier not in {known.name for known in policy.tiers}:
             yield "tiers", f"names {tier[:_NAMED_MAX]}, which is no tier of this policy"
-    for key, words in (("regions", cap.regions), ("products", cap.products)):
-        if len(words) > WORDS_MAX or not all(map(_is_word, words)):
-            yield key, f"must be at most {WORDS_MAX} words of 1 to {WORD_LENGTH_MAX} characters"
+    if len(cap.regions) > WORDS_MAX or not all(map(_is_word, cap.regions)):
+        yield "regions", f"must be at most {WORDS_MAX} words of 1 to {WORD_LENGTH_MAX} characters"
 
 
 def _is_word(text: str) -> bool:
