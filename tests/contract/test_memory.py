@@ -11,7 +11,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from sqlalchemy import func, select
+from sqlalchemy import func, select, update
 
 from alama.core.memory import Amount, Remembered
 from alama.core.monitoring.news import News, State
@@ -33,6 +33,7 @@ from alama.monitoring.outcomes import Outcomes, OutcomeStore
 from alama.monitoring.outcomes import Sent as SentNews
 from alama.platform.book import USUAL_SCOPES
 from alama.platform.days import DAY_US, day_of
+from alama.platform.errors import StoreUnfit
 from alama.platform.http.exchange import Arrival
 from alama.protection.rotation import Rotation, RotationStore
 from alama.scoring.directory import Caller
@@ -202,6 +203,14 @@ def test_a_loan_is_remembered_in_any_order_and_once(house: House) -> None:
         reference, again = f"other-{number}", chance.sample(events * 2, len(events) * 2)
         tell(house, *again, reference=reference)
         assert figures_in(house, reference) == wanted
+
+
+def test_nothing_is_taken_for_known_where_what_is_remembered_is_damaged(house: House) -> None:
+    tell(house, lent())
+    with house.database.writing() as connection:
+        connection.execute(update(schema.borrowers).values(sealed=b"damaged"))
+    with pytest.raises(StoreUnfit, match="is damaged"):
+        tell(house, paid(2_000.0))
 
 
 def test_what_contradicts_what_was_said_is_refused_unless_it_corrects(house: House) -> None:
