@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from sqlalchemy import func, select, update
 
+from alama.core.lending import draft, policy_text
+from alama.core.lending.ready_policy import ReadyPolicy
 from alama.core.memory import Amount, Remembered
 from alama.core.monitoring.news import News, State
 from alama.lenders.records import Key
@@ -38,9 +40,11 @@ from alama.platform.http.exchange import Arrival
 from alama.protection.rotation import Rotation, RotationStore
 from alama.scoring.directory import Caller
 from alama.scoring.group_commit import GroupCommit
+from alama.scoring.holds import Day
 from alama.scoring.replay import open_score
 from alama.scoring.scoring import Given, Scoring
 from alama.scoring.sequels import Judgement, ReviewReason
+from tests import protected
 from tests.clocks import HandClock
 from tests.entries import DEMO, LIVE, NOON_US, a_request_id
 from tests.protected import APPLICATION, House, the_active_model
@@ -185,6 +189,24 @@ def test_a_process_that_knows_an_older_version_decides_again(
     for number in range(4):
         (here if number % 2 else there).score(REF)
     assert figures_in(here).applications_1d == 4
+
+
+def test_who_is_decided_on_again_finds_the_room_of_a_cap_as_it_was(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    capped = (
+        draft.default_text("KES") + b'[[portfolio]]\nname = "one"\nper = "day"\nnumber_max = 1\n'
+    )
+    policy, active, day = policy_text.read(capped), the_active_model(), Day()
+    day.settle(policy, None, {})
+    ready = ReadyPolicy(policy, active.model)
+    house.registry.keep_policy(policy.id, capped, house.clock())
+    monkeypatch.setattr(
+        protected, "the_active_model", lambda: active._replace(policy=ready, day=day)
+    )
+    tell(house, lent(), closed())  # which the process that scores does not know yet
+    assert said(house, house.score(REF, **RICH))[0] == "APPROVED"
+    assert said(house, house.score("cust-2", **RICH))[2] == ("one",)
 
 
 # ------------------------------------------------------------------------------------- loans

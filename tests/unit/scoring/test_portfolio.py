@@ -92,7 +92,7 @@ def test_what_a_process_approves_counts_at_once() -> None:
     assert day.bounded
     for _ in range(2):
         assert day.full(NAIROBI_B, 1.0, 0.0) == ()
-        day.add(NAIROBI_B, 1.0, 0.0, explored=False)
+        day.add(NAIROBI_B, Approved(1, 1.0))
     assert day.full(NAIROBI_B, 1.0, 0.0) == ("new_loans",)
     assert day.full(SEGMENTS[2], 1.0, 0.0) == ()
     assert day.holds == ()
@@ -111,10 +111,12 @@ def test_lots_are_drawn_until_the_day_has_had_its_number() -> None:
     assert not a_day(with_caps()).draws
     day = a_day(policy, (NAIROBI_B, Approved(7, 0.0, 0.0, 1)))
     assert day.draws
-    day.add(NAIROBI_B, 1.0, 0.0, explored=False)
+    day.add(NAIROBI_B, Approved(1, 1.0))
     assert day.draws
-    day.add(NAIROBI_B, 1.0, 0.0, explored=True)
+    day.add(NAIROBI_B, Approved(1, 1.0, explored=1))
     assert not day.draws
+    day.add(NAIROBI_B, Approved(1, 1.0, explored=1).negative)
+    assert day.draws
 
 
 def test_a_month_begins_at_the_first_midnight_of_the_lenders_clock() -> None:
