@@ -169,8 +169,9 @@ def _inspected(
     for _ in range(_ROUNDS_MAX):
         if not found.questions:
             break
-        if ask is ask_person:
-            _show_told(found)
+        if ask is not ask_person:
+            raise _not_known(found.questions)
+        _show_told(found)
         for question in found.questions:
             mapping = _answered(mapping, question, ask)
         found = _look(path, targets, mapping)
@@ -182,18 +183,31 @@ def _look(path: Path, targets: Sequence[Target], mapping: Mapping) -> Inspected:
         return inspect(path, targets, mapping, lambda share: watch("", share, ""))
 
 
+def _not_known(questions: Sequence[Question]) -> InvalidName:
+    """Name all that is open at once, where nobody can be asked."""
+    listed = "".join(f"\n  {_capital(question)}" for question in questions)
+    said = "; ".join(_option(question) for question in questions)
+    return InvalidName(f"this is not known yet:{listed}", hint=f"say {said}")
+
+
 def _answered(mapping: Mapping, question: Question, ask: Ask) -> Mapping:
-    words = question.words[0].upper() + question.words[1:]
-    listed = ", ".join(question.answers[:12])
+    asked = f"{_capital(question)}\n  ({', '.join(question.answers[:12])})"
+    answer = ask(asked, _option(question), _one_of(question.answers))
     if question.about == "columns":
         assert question.column is not None
-        option = f"--column {question.column}=COLUMN, one of: {listed}"
-        named = ask(f"{words}\n  ({listed})", option, _one_of(question.answers))
-        columns = dict(mapping.columns) | {question.column: named}
+        columns = dict(mapping.columns) | {question.column: answer}
         return msgspec.structs.replace(mapping, columns=columns)
-    option = f"--{question.about} {' or '.join(question.answers)}"
-    answer = ask(f"{words}\n  ({listed})", option, _one_of(question.answers))
     return msgspec.structs.replace(mapping, **{question.about: answer})
+
+
+def _capital(question: Question) -> str:
+    return question.words[0].upper() + question.words[1:]
+
+
+def _option(question: Question) -> str:
+    if question.about == "columns":
+        return f"--column {question.column}=COLUMN, one of: {', '.join(question.answers[:12])}"
+    return f"--{question.about} {' or '.join(question.answers)}"
 
 
 def _one_of(answers: Sequence[str]) -> Callable[[str], str]:

@@ -65,6 +65,16 @@ def test_a_file_goes_through_after_one_question(
     assert "must be a date" not in (home / "report.json").read_text("utf-8")
 
 
+def test_all_that_is_open_is_said_at_once_where_nobody_can_be_asked(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = as_a_lender_writes_it(home)
+    path.write_text(path.read_text().replace("observed_on", "Bila jina"))
+    assert main(["onboard", "map", "umoja", str(path), "--yes"]) == EXIT_MISTAKE
+    told = " ".join(capsys.readouterr().err.split())
+    assert "--column observed_on=COLUMN, one of: Bila jina; --dates day-first or" in told
+
+
 def test_what_is_kept_is_shown_and_removed(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = as_a_lender_writes_it(home)
     main(["onboard", "map", "umoja", str(path), "--dates", "day-first", "--yes"])

@@ -54,8 +54,8 @@ _ALSO: Final[dict[str, str]] = {
     PRESENT_SCORE: "current score; existing score; our score; score actuel; alama ya sasa",
     TERM_DAYS: "loan term days; tenor days; duration days; duree jours; duree en jours; "
     "muda siku; muda wa mkopo siku",
-    "mm_months": "months of mobile money; mobile money age months; mois de mobile money; "
-    "miezi ya pesa mtandao; miezi ya m-pesa",
+    "mm_months": "months of mobile money; months on mobile money; mobile money age months; "
+    "mois de mobile money; miezi ya pesa mtandao; miezi ya m-pesa",
     "avg_inflow": "average inflow; mean inflow; avg monthly inflow; average monthly inflow; "
     "entrees moyennes; entrees mensuelles; entrees mensuelles moyennes; wastani wa mapato; "
     "mapato ya mwezi",
