@@ -12,6 +12,7 @@ from rich.text import Text
 from alama.core.errors import FileProblem
 from alama.lenders import installation
 from alama.lenders.installation import existing_installation
+from alama.lenders.own_fields import learnable
 from alama.onboarding.arguments import ask_person, asker, yes_or_no
 from alama.onboarding.mappings import Files, KeptMapping, Mappings
 from alama.platform.errors import InvalidName
@@ -95,9 +96,12 @@ _HELP: Final = {
 
 
 def map_histories(args: argparse.Namespace) -> int:
-    from alama.training.history.names import TARGETS  # noqa: PLC0415  few commands need it
+    from alama.training.history.names import targets_of  # noqa: PLC0415  few commands need it
 
-    return map_files(args, Files.HISTORIES, TARGETS, f"alama onboard history {args.lender}")
+    with existing_installation() as opened:
+        opened.registry.lender(args.lender)
+        targets = targets_of(learnable(opened.registry, args.lender))
+    return map_files(args, Files.HISTORIES, targets, f"alama onboard history {args.lender}")
 
 
 def map_files(
@@ -115,6 +119,7 @@ def map_files(
         if args.file is None:
             _show_kept(kept)
             return 0
+        _require_known(args.columns, targets)
         mapping = _said(Mapping() if kept is None else kept.mapping, args)
         return _map(opened, args, files, targets, mapping, following)
 
@@ -227,6 +232,16 @@ def _said(mapping: Mapping, args: argparse.Namespace) -> Mapping:
     }
     columns = dict(mapping.columns) | dict(args.columns)
     return msgspec.structs.replace(mapping, columns=columns, **said)
+
+
+def _require_known(said: Sequence[tuple[str, str]], targets: Sequence[Target]) -> None:
+    """Refuse a column for what nobody reads; to leave out what nobody reads does no harm."""
+    known = [target.name for target in targets]
+    for name, column in said:
+        if column and name not in known:
+            raise InvalidName(
+                f"{name} is no column that is read", hint=f"one of {', '.join(known)}"
+            )
 
 
 def _pair(text: str) -> tuple[str, str]:
