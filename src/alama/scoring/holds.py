@@ -45,6 +45,11 @@ class Approved(NamedTuple):
             self.explored + other.explored,
         )
 
+    @property
+    def negative(self) -> Approved:
+        """Give what takes it away again."""
+        return Approved(-self.number, -self.volume, -self.expected_loss, -self.explored)
+
 
 Counts = dict[Segment, Approved]
 """What was approved in each part of the portfolio."""
@@ -150,13 +155,12 @@ class Day:
         self.bounded = is_bounded(policy)
         self.holds = self._reasons()
 
-    def add(self, segment: Segment, volume: float, expected_loss: float, *, explored: bool) -> None:
-        """Count what was just approved."""
-        one = Approved(1, volume, expected_loss)
+    def add(self, segment: Segment, one: Approved) -> None:
+        """Count what was just approved, or take back what was not kept: its `negative`."""
         for filling in (*self._daily, *self._fillings):
             if filling.counts(segment):
                 filling.used = filling.used.plus(one)
-        self._lots -= explored
+        self._lots -= one.explored
         self.holds = self._reasons()
 
     @property

@@ -45,7 +45,7 @@ def so_far(volume: float = 0.0) -> dict[Per, dict[Segment, Approved]]:
 
 
 def one(day: Day, volume: float, expected_loss: float) -> None:
-    day.add(Segment(None, "B"), volume, expected_loss, explored=False)
+    day.add(Segment(None, "B"), Approved(1, volume, expected_loss))
 
 
 # ------------------------------------------------------------------------------------ the day

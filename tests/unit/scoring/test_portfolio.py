@@ -92,7 +92,7 @@ def test_what_a_process_approves_counts_at_once() -> None:
     assert day.bounded
     for _ in range(2):
         assert day.full(NAIROBI_B, 1.0, 0.0) == ()
-        day.add(NAIROBI_B, 1.0, 0.0, explored=False)
+        day.add(NAIROBI_B, Approved(1, 1.0))
     assert day.full(NAIROBI_B, 1.0, 0.0) == ("new_loans",)
     assert day.full(SEGMENTS[2], 1.0, 0.0) == ()
     assert day.holds == ()
@@ -111,10 +111,19 @@ def test_lots_are_drawn_until_the_day_has_had_its_number() -> None:
     assert not a_day(with_caps()).draws
     day = a_day(policy, (NAIROBI_B, Approved(7, 0.0, 0.0, 1)))
     assert day.draws
-    day.add(NAIROBI_B, 1.0, 0.0, explored=False)
+    day.add(NAIROBI_B, Approved(1, 1.0))
     assert day.draws
-    day.add(NAIROBI_B, 1.0, 0.0, explored=True)
+    day.add(NAIROBI_B, Approved(1, 1.0, explored=1))
     assert not day.draws
+
+
+def test_an_approval_that_was_not_kept_is_taken_back() -> None:
+    day = a_day(with_caps(cap(number_max=1), lot=msgspec.structs.replace(LOT, daily_max=1)))
+    one = Approved(1, 1.0, explored=1)
+    day.add(NAIROBI_B, one)
+    assert (day.full(NAIROBI_B, 1.0, 0.0), day.draws) == (("new_loans",), False)
+    day.add(NAIROBI_B, one.negative)
+    assert (day.full(NAIROBI_B, 1.0, 0.0), day.draws) == ((), True)
 
 
 def test_a_month_begins_at_the_first_midnight_of_the_lenders_clock() -> None:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import msgspec
 
 from alama.core import calibration, document
+from alama.core.application import fold
 from alama.core.catalogue import WORD_LENGTH_MAX, Catalogue, Direction, Field
 from alama.core.errors import InvalidExpression, InvalidPolicy, PolicyFault, did_you_mean
 from alama.core.expressions.certainty import Slope
@@ -530,7 +531,8 @@ def _cap_of_portfolio_faults(cap: PortfolioCap, policy: Policy) -> Iterator[tupl
 
 
 def _is_word(text: str) -> bool:
-    return _is_line(text) and len(text) <= WORD_LENGTH_MAX
+    # As it is counted, by which some letters are two.
+    return _is_line(text) and len(fold(text)) <= WORD_LENGTH_MAX
 
 
 def _exploration_faults(policy: Policy) -> Iterator[Fault]:
