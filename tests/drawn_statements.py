@@ -7,8 +7,8 @@ from datetime import datetime, timedelta, timezone
 from typing import Final, NamedTuple
 
 from alama.statements.ledger import Direction, Entry, Kind, Pseudonyms, Statement, Status
-from alama.statements.pdf.drawn import Sheet, draw_mpesa, draw_mtn
 from alama.statements.pdf.printed import MpesaLine, MtnLine, mpesa_lines, mtn_lines, party_of
+from tests.statement_pdfs import Sheet, draw_mpesa, draw_mtn
 
 KENYA: Final = timezone(timedelta(hours=3))
 NAMES: Final = Pseudonyms(b"k" * 32)

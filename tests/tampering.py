@@ -12,9 +12,9 @@ from typing import Final, NamedTuple
 
 import pypdfium2
 
-from alama.statements.pdf.drawn import Sheet, draw_mpesa, draw_mtn
 from alama.statements.pdf.printed import MpesaLine, MtnLine
 from tests.drawn_statements import Known
+from tests.statement_pdfs import Sheet, draw_mpesa, draw_mtn
 
 Line = MpesaLine | MtnLine
 Lines = list[Line]

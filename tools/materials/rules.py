@@ -11,6 +11,7 @@ ALLOWED: Final = frozenset(
     {
         *("0BSD", "Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "BSD-3-Clause-Open-MPI"),
         *("BSD-Attribution-HPND-disclaimer", "CC0-1.0", "HPND", "ISC", "MIT", "MIT-0"),
+        *("FTL", "IJG", "Unicode-3.0", "libpng-2.0", "libtiff"),  # all ask for a notice alone
         *("OLDAP-2.8", "OpenSSL", "PSF-2.0", "PostgreSQL", "Unlicense", "Zlib", "blessing"),
         "LicenseRef-public-domain",
         "MPL-2.0",  # copyleft by file: we change none of its files
@@ -53,6 +54,9 @@ CORRECTIONS: Final = {
     ),
     "jinja2": Correction(
         "3.1.6", "BSD-3-Clause", "metadata says BSD; the licence file in the wheel: three clauses"
+    ),
+    "pypdfium2": Correction(
+        "5.15.2", "Apache-2.0 OR BSD-3-Clause", "metadata has a list; its project leaves the choice"
     ),
     "pysqlite3": Correction(
         "0.6.1", "Zlib", "metadata names none; the licence file in the wheel is zlib's"
@@ -114,6 +118,13 @@ BUNDLED: Final = (
         "pyarrow",
         "what they hold: LLVM, gRPC, Thrift, ORC, zstd, lz4, Brotli, Snappy, re2, zlib and others",
         "Apache-2.0 AND BSD-2-Clause AND BSD-3-Clause AND MIT AND Zlib",
+        _WHEEL,
+    ),
+    Bundled("pypdfium2", "libpdfium", "Apache-2.0 AND BSD-3-Clause", _WHEEL),
+    Bundled(
+        "pypdfium2",
+        "what it holds: FreeType, HarfBuzz, ICU, lcms, libjpeg, OpenJPEG, libpng, libtiff, zlib",
+        "BSD-2-Clause AND FTL AND IJG AND MIT AND Unicode-3.0 AND Zlib AND libpng-2.0 AND libtiff",
         _WHEEL,
     ),
     Bundled("pysqlite3", "SQLite", "blessing", _PROJECT),

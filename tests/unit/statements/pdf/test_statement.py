@@ -11,13 +11,13 @@ from reportlab.pdfgen.canvas import Canvas
 from alama.statements.checks import check
 from alama.statements.formulas import derive
 from alama.statements.ledger import Verdict
-from alama.statements.pdf.drawn import draw_mpesa, draw_mtn
 from alama.statements.pdf.reader import PasswordNeeded, read_document
 from alama.statements.pdf.statement import read_pdf
 from alama.statements.places import place_of
 from alama.statements.problems import StatementUnreadable
 from alama.statements.reading import read_statement
 from tests.drawn_statements import HOLDER, NAMES, Known, facts, known
+from tests.statement_pdfs import draw_mpesa, draw_mtn
 
 PLACE = place_of("KE")
 Draw = Callable[[Known], bytes]

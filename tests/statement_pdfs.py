@@ -200,7 +200,7 @@ class _Drawing:
         self._colour = colour
         self._columns = columns
         self._sheet = sheet
-        self._size = _SIZE if len(columns) < 10 else _SMALL  # noqa: PLR2004
+        self._size = _SIZE if len(columns) < 10 else _SMALL
 
     def drawn(
         self,
@@ -347,7 +347,7 @@ def _canvas(into: io.BytesIO, sheet: Sheet, title: str) -> Canvas:
     canvas = Canvas(into, pagesize=(_WIDTH, _HEIGHT), invariant=1, encrypt=lock, pageCompression=1)
     made = datetime.combine(sheet.made_on, time(9, 12))
     # There is no other way to say when a file was made than to say what time it is.
-    stamp = canvas._doc._timeStamp  # type: ignore[attr-defined]  # noqa: SLF001
+    stamp = canvas._doc._timeStamp  # type: ignore[attr-defined]
     stamp.YMDhms, stamp.dhh, stamp.dmm = made.timetuple()[:6], 3, 0
     canvas.setTitle(f"{title.capitalize()} (synthetic)")
     canvas.setAuthor(PRODUCER)
