@@ -11,8 +11,10 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from sqlalchemy import func, select
+from sqlalchemy import func, select, update
 
+from alama.core.lending import draft, policy_text
+from alama.core.lending.ready_policy import ReadyPolicy
 from alama.core.memory import Amount, Remembered
 from alama.core.monitoring.news import News, State
 from alama.lenders.records import Key
@@ -33,13 +35,16 @@ from alama.monitoring.outcomes import Outcomes, OutcomeStore
 from alama.monitoring.outcomes import Sent as SentNews
 from alama.platform.book import USUAL_SCOPES
 from alama.platform.days import DAY_US, day_of
+from alama.platform.errors import StoreUnfit
 from alama.platform.http.exchange import Arrival
 from alama.protection.rotation import Rotation, RotationStore
 from alama.scoring.directory import Caller
 from alama.scoring.group_commit import GroupCommit
+from alama.scoring.holds import Day
 from alama.scoring.replay import open_score
 from alama.scoring.scoring import Given, Scoring
 from alama.scoring.sequels import Judgement, ReviewReason
+from tests import protected
 from tests.clocks import HandClock
 from tests.entries import DEMO, LIVE, NOON_US, a_request_id
 from tests.protected import APPLICATION, House, the_active_model
@@ -186,6 +191,24 @@ def test_a_process_that_knows_an_older_version_decides_again(
     assert figures_in(here).applications_1d == 4
 
 
+def test_who_is_decided_on_again_finds_the_room_of_a_cap_as_it_was(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    capped = (
+        draft.default_text("KES") + b'[[portfolio]]\nname = "one"\nper = "day"\nnumber_max = 1\n'
+    )
+    policy, active, day = policy_text.read(capped), the_active_model(), Day()
+    day.settle(policy, None, {})
+    ready = ReadyPolicy(policy, active.model)
+    house.registry.keep_policy(policy.id, capped, house.clock())
+    monkeypatch.setattr(
+        protected, "the_active_model", lambda: active._replace(policy=ready, day=day)
+    )
+    tell(house, lent(), closed())  # which the process that scores does not know yet
+    assert said(house, house.score(REF, **RICH))[0] == "APPROVED"
+    assert said(house, house.score("cust-2", **RICH))[2] == ("one",)
+
+
 # ------------------------------------------------------------------------------------- loans
 
 
@@ -202,6 +225,14 @@ def test_a_loan_is_remembered_in_any_order_and_once(house: House) -> None:
         reference, again = f"other-{number}", chance.sample(events * 2, len(events) * 2)
         tell(house, *again, reference=reference)
         assert figures_in(house, reference) == wanted
+
+
+def test_nothing_is_taken_for_known_where_what_is_remembered_is_damaged(house: House) -> None:
+    tell(house, lent())
+    with house.database.writing() as connection:
+        connection.execute(update(schema.borrowers).values(sealed=b"damaged"))
+    with pytest.raises(StoreUnfit, match="is damaged"):
+        tell(house, paid(2_000.0))
 
 
 def test_what_contradicts_what_was_said_is_refused_unless_it_corrects(house: House) -> None:
@@ -238,6 +269,19 @@ def test_an_approval_that_was_cancelled_counts_no_more(house: House) -> None:
     tell(house, cancelled)
     assert figures_in(house).open_balance == 0.0
     assert said(house, house.score(REF, **RICH))[0] == "APPROVED"
+
+
+@pytest.mark.parametrize("is_named", [True, False])
+def test_a_loan_that_a_clock_ahead_dates_tomorrow_is_owed_today_too(
+    house: House, *, is_named: bool
+) -> None:
+    request_id = house.score(REF, **RICH)
+    tell(house, lent(day=TODAY + 1, request_id=request_id if is_named else None))
+    assert figures_in(house).open_balance == 20_000.0
+    assert said(house, house.score(REF, **RICH))[0] == "DECLINED"
+    house.clock.now_us += DAY_US
+    assert figures_in(house).open_loans == 1
+    assert figures_in(house).open_balance == pytest.approx(22_000.0)
 
 
 def test_outcomes_are_remembered_as_loans(house: House) -> None:

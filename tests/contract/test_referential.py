@@ -56,6 +56,8 @@ RIGHTLY_GONE = {
     ("vault_keys", "master_id"),
     # A file is sent in by parts, and its row comes last.
     ("history_parts", "history_id"),
+    # The hash of the document that the row itself holds.
+    ("field_activations", "fields_id"),
 }
 
 

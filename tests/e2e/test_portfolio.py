@@ -11,6 +11,7 @@ from typing import Any
 
 import httpx
 import pytest
+from msgspec import UNSET
 from msgspec.structs import replace
 
 from alama.core.lending import draft
@@ -32,7 +33,8 @@ PROMISED_S = 1.0
 ASKED = 16
 """By so many connections that no worker is missed, but once in thousands of runs."""
 
-DEFAULT = default_policy("KES")
+# Without what speaks of earlier applications: here the same person asks again and again.
+DEFAULT = seal(replace(default_policy("KES"), borrower=UNSET, exposure=UNSET, ladder=UNSET))
 SCOPES = (*USUAL_SCOPES, Scope.LISTS_READ, Scope.LISTS_WRITE)
 REF = "customer-7f3a"
 # Below the cut-off, and nothing else is against it.
@@ -69,6 +71,7 @@ class Lender:
         self.service = service
         service.lender(self.book.lender)
         self.key = service.key(self.book, SCOPES)
+        self.activate(DEFAULT)
 
     def activate(self, policy: Policy) -> None:
         text, signed = draft.write(policy).encode(), Signed(clock.wall_us())

@@ -10,7 +10,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from alama.core.assess import Assessment, assess
+from alama.core.assess import Assessment, assess, menu
 from alama.core.lending.circumstances import LISTED, USUAL, Circumstances, Segment
 from alama.core.lending.draft import default_policy
 from alama.core.lending.policy import (
@@ -160,6 +160,19 @@ def test_a_full_cap_turns_approvals_and_nothing_else(
         assert said.decision is usual.decision
 
 
+@given(CASES, st.sampled_from([Decision.REVIEW, Decision.DECLINED]))
+@tries(30)
+def test_a_menu_promises_nothing_that_a_full_cap_has_just_refused(
+    case: Case, decision: Decision
+) -> None:
+    case = capped(case, decision)
+    said = case.assess(Circumstances(full=lambda *_: ("new_loans",)))
+    if "new_loans" in said.rules:
+        found = menu(case.policy, case.application, said)
+        assert {loan.decision for loan in found} <= {Decision.REVIEW}
+        assert not (found and decision is Decision.DECLINED)
+
+
 @given(CASES)
 @tries(200)
 def test_a_cap_is_asked_of_the_loan_that_would_be_lent(case: Case) -> None:
@@ -172,7 +185,7 @@ def test_a_cap_is_asked_of_the_loan_that_would_be_lent(case: Case) -> None:
 
     said = case.assess(Circumstances(full=full))
     offer = said.offer
-    lent = [(Segment(None, None, said.tier), offer.limit, offer.expected_loss)]
+    lent = [(Segment(None, said.tier), offer.limit, offer.expected_loss)]
     assert asked == (lent if said.decision is Decision.APPROVED else [])
 
 

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
 import msgspec
+from msgspec.structs import astuple
 
 from alama.core import memory
 from alama.core.catalogue import WORD_LENGTH_MAX, Catalogue, Field, Kind, Use
@@ -98,14 +99,17 @@ def remembering(
     if remembered is None:
         return application
     position = catalogue.position
-    values = list(application.values[: len(catalogue.fields)])
-    for field, value in zip(memory.FIELDS, msgspec.structs.astuple(remembered), strict=True):
+    if memory.NAMES.isdisjoint(position):  # as nearly always: no model has learned from them
+        values = (*application.values[: len(catalogue.fields)], *astuple(remembered))
+        return Application(values, application.spelled, remembered)
+    placed = list(application.values[: len(catalogue.fields)])
+    for field, value in zip(memory.FIELDS, astuple(remembered), strict=True):
         place = position.get(field.name)
         if place is None:
-            values.append(value)
+            placed.append(value)
         else:
-            values[place] = value
-    return Application(tuple(values), application.spelled, remembered)
+            placed[place] = value
+    return Application(tuple(placed), application.spelled, remembered)
 
 
 def fold(word: str) -> str:

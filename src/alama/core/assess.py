@@ -180,19 +180,20 @@ def _counter_offer(
     )
 
 
-def menu(
-    policy: ReadyPolicy, application: Application, around: Circumstances = USUAL
-) -> list[LoanChoice]:
+def menu(policy: ReadyPolicy, application: Application, said: Assessment) -> list[LoanChoice]:
     """Give what the applicant could ask for, by amount and term: no loan that is declined.
 
-    Holds and a watch list leave all of them to a person, as `assess` has it.
+    What has decided beside the application, when this was `said` of it, decides on all of them. A
+    smaller loan may fit under a cap that was full: that is not promised.
     """
-    if around.listed is Rule.BLOCKED:
+    around = said.circumstances(policy)
+    full = {policy.caps[code].decision for code in said.rules if code in policy.caps}
+    if around.listed is Rule.BLOCKED or Decision.DECLINED in full:
         return []
     scorecard = policy.model.scorecard_for(application)
     values = policy.as_asked(application.values)
     found = Asking(policy, scorecard, values, scorecard.score(values)).menu()
-    if not around.certain:
+    if not (around.certain or full):
         return list(found)
     return [msgspec.structs.replace(loan, decision=Decision.REVIEW) for loan in found]
 

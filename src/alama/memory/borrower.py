@@ -17,7 +17,7 @@ from alama.core.memory import ASKED_HOURS, DAY_HOURS, Amount, Asked, Loan, Promi
 from alama.core.monitoring.news import State
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from alama.core.memory import LoanFacts, Remembered
 
@@ -26,6 +26,9 @@ HOUR_US: Final = 3_600 * 1_000_000
 
 EVENTS_MAX: Final = 5_000
 """Of one borrower: more is no borrower, but a reference that many share."""
+
+PROMISES_MAX: Final = 500
+"""Of one borrower, for the same reason: each score writes all of them anew."""
 
 
 def hour_of(at_us: int) -> int:
@@ -129,6 +132,8 @@ class Borrower(msgspec.Struct, frozen=True, array_like=True):
         return told + len(self.outcomes)
 
 
+NOTHING_SETTLED: Final = Settled()
+
 NOBODY: Final = Borrower()
 """Of whom nothing is remembered."""
 
@@ -156,8 +161,17 @@ def after_asking(
     if promises and hour - promises[0].hour >= ASKED_HOURS:
         promises = tuple(one for one in promises if hour - one.hour < ASKED_HOURS)
     if decision is Decision.APPROVED and limit:
-        promises = (*promises, Promise(hour, float(limit), request_id))
+        promises = _with_one_more(promises, Promise(hour, float(limit), request_id))
     return Borrower(asked, promises, borrower.loans, borrower.outcomes)
+
+
+def _with_one_more(promises: tuple[Promise, ...], one: Promise) -> tuple[Promise, ...]:
+    """Put the two oldest together where there are too many: what is owed stays the same."""
+    if len(promises) >= PROMISES_MAX:
+        first, second, *others = promises
+        both = second._replace(amount=first.amount + second.amount)
+        promises = (both, *others)
+    return (*promises, one)
 
 
 def after_review(
@@ -166,7 +180,7 @@ def after_review(
     """Remember that a person approved a loan, or declined one that had been approved."""
     others = tuple(one for one in borrower.promises if one.request_id != request_id)
     if approved and limit:
-        others = (*others, Promise(hour, float(limit), request_id))
+        others = _with_one_more(others, Promise(hour, float(limit), request_id))
     if others == borrower.promises:
         return borrower
     return msgspec.structs.replace(borrower, promises=others)
@@ -256,14 +270,18 @@ _ENDINGS: Final[Mapping[State, Ending]] = {
 """The others leave a loan open: something of it may still come."""
 
 
-def settled_of(borrower: Borrower) -> Settled:
-    """Say which promises were kept, or will not be."""
+def settled_of(borrower: Borrower, day: int) -> Settled:
+    """Say which promises were kept by a day, or will not be.
+
+    A loan that a clock ahead of ours has dated tomorrow is owed from then on: until then its
+    promise counts.
+    """
     named = set(borrower.outcomes)
     unnamed = []
     for kept in borrower.loans.values():
         if kept.closed is not None and kept.closed.request_id is not None:
             named.add(kept.closed.request_id)
-        if kept.disbursed is None:
+        if kept.disbursed is None or kept.disbursed.day > day:
             continue
         if kept.disbursed.request_id is None:
             unnamed.append(kept.disbursed.day)
@@ -281,10 +299,10 @@ def facts_of(borrower: Borrower, hour: int) -> LoanFacts:
 
 def remembered(borrower: Borrower, hour: int, facts: LoanFacts | None = None) -> Remembered:
     """Give the fields of the memory as they stand in an hour; `facts` are those of its day."""
-    promised: Iterable[Promise] = borrower.promises
-    if promised and (borrower.loans or borrower.outcomes):
-        promised = memory.standing(promised, settled_of(borrower), hour)
-    else:
-        promised = memory.standing(promised, Settled(), hour)
+    promised: Sequence[Promise] = borrower.promises
+    if promised:
+        told = borrower.loans or borrower.outcomes
+        settled = settled_of(borrower, hour // DAY_HOURS) if told else NOTHING_SETTLED
+        promised = memory.standing(promised, settled, hour)
     known = facts_of(borrower, hour) if facts is None else facts
     return memory.remembered(known, borrower.asked, promised, hour)

@@ -117,13 +117,17 @@ class BorrowerChanges:
         held: Mapping[str, DataKey],
         changes: Mapping[str, Change],
         at_us: int,
-    ) -> None:
-        """Change borrowers by the ids of their keys, which are held; what is damaged stays so."""
+    ) -> list[StoreUnfit]:
+        """Change borrowers by the ids of their keys, which are held.
+
+        What is damaged stays so; gives what is wrong with each of it.
+        """
         cursor = connection.connection.cursor()
         keys = {key_id: held[key_id] for key_id in changes if key_id in held}
-        rows = []
+        rows, damaged = [], []
         for key_id, known in self._borrowers.read(cursor, keys).items():
             if not isinstance(known, Known):
+                damaged.append(known)
                 continue
             after = changes[key_id](known.borrower)
             if after is not known.borrower:
@@ -133,6 +137,7 @@ class BorrowerChanges:
                 )
         written = self._borrowers.write(cursor, rows)
         assert len(written) == len(rows)  # nobody else can have changed them
+        return damaged
 
 
 def recorded(book: Book, answers: Sequence[Answer], sent: Sent) -> Act:
@@ -201,7 +206,8 @@ class Loans:
                 key_id: _taking_in(theirs, answers, day_of(now_us + FIRST_TO_WAKE_US))
                 for key_id, theirs in events.items()
             }
-            self._changes.change(connection, book, held, changes, now_us)
+            for error in self._changes.change(connection, book, held, changes, now_us):
+                raise error
             if {Answer.RECORDED, Answer.CORRECTED} & set(answers):
                 self._log.append(connection, recorded(book, answers, sent))
         return answers

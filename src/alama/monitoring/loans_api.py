@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from collections import Counter
 from datetime import date
 from typing import TYPE_CHECKING, Annotated, Final
@@ -264,7 +265,7 @@ def _told(sent: NewLoanEvent) -> Told:
     return Told(sent.applicant_ref.strip(), event)
 
 
-_CENTS: Final = 2
+_CENTS: Final = 100
 
 
 def _dues(sent: NewLoanEvent) -> tuple[Due, ...]:
@@ -278,7 +279,8 @@ def _dues(sent: NewLoanEvent) -> tuple[Due, ...]:
         first = lent_on + round((last - lent_on) / count)
     else:
         first = day_number(sent.first_due_date)
-    each = round(total / count, _CENTS)
+    # Down, or the last of many small ones would be less than nothing.
+    each = math.floor(total / count * _CENTS + 1e-6) / _CENTS
     days = [first + round((last - first) * n / (count - 1)) for n in range(count - 1)]
     return (*(Due(day, each) for day in days), Due(last, total - each * (count - 1)))
 

@@ -10,13 +10,14 @@ from alama.onboarding.records import Unmapped
 from alama.platform.files.asis.incoming import look, written_anew
 from alama.platform.files.asis.inspection import Inspected, Mapping
 from alama.platform.files.table import OWN, Limits
-from alama.training.history.names import TARGETS
+from alama.training.history.names import targets_of
 from alama.training.history.report import Source
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
+    from alama.core.catalogue import Catalogue
     from alama.onboarding.mappings import KeptMapping
 
 QUIET: Final[Callable[[float], None]] = lambda _share: None  # noqa: E731 - nobody watches
@@ -26,6 +27,7 @@ def source_of(
     path: Path,
     kept: KeptMapping | None,
     currency: str,
+    catalogue: Catalogue,
     watch: Callable[[float], None] = QUIET,
     limits: Limits = OWN,
 ) -> Source | None:
@@ -34,7 +36,7 @@ def source_of(
     FileProblem where it could be read wrong, or its money is not that of the lender.
     """
     mapping = Mapping() if kept is None else kept.mapping
-    found = look(path, TARGETS, mapping, watch, limits)
+    found = look(path, targets_of(catalogue), mapping, watch, limits)
     if found is None:
         return None
     require_currency(path, found, currency)
@@ -59,8 +61,10 @@ def require_currency(path: Path, found: Inspected, currency: str) -> None:
 
 
 @contextmanager
-def readable(path: Path, source: Source | None, limits: Limits = OWN) -> Iterator[Path]:
+def readable(
+    path: Path, source: Source | None, catalogue: Catalogue, limits: Limits = OWN
+) -> Iterator[Path]:
     """Give a file of loans as whoever reads tables knows it, for as long as it takes to read it."""
     reading = None if source is None else source.reading
-    with written_anew(path, reading, TARGETS, limits=limits) as anew:
+    with written_anew(path, reading, targets_of(catalogue), limits=limits) as anew:
         yield anew

@@ -12,6 +12,7 @@ from rich.text import Text
 from alama.core.errors import FileProblem
 from alama.lenders import installation
 from alama.lenders.installation import existing_installation
+from alama.lenders.own_fields import learnable
 from alama.onboarding.arguments import ask_person, asker, yes_or_no
 from alama.onboarding.mappings import Files, KeptMapping, Mappings
 from alama.platform.errors import InvalidName
@@ -95,9 +96,12 @@ _HELP: Final = {
 
 
 def map_histories(args: argparse.Namespace) -> int:
-    from alama.training.history.names import TARGETS  # noqa: PLC0415  few commands need it
+    from alama.training.history.names import targets_of  # noqa: PLC0415  few commands need it
 
-    return map_files(args, Files.HISTORIES, TARGETS, f"alama onboard history {args.lender}")
+    with existing_installation() as opened:
+        opened.registry.lender(args.lender)
+        targets = targets_of(learnable(opened.registry, args.lender))
+    return map_files(args, Files.HISTORIES, targets, f"alama onboard history {args.lender}")
 
 
 def map_files(
@@ -115,6 +119,7 @@ def map_files(
         if args.file is None:
             _show_kept(kept)
             return 0
+        _require_known(args.columns, targets)
         mapping = _said(Mapping() if kept is None else kept.mapping, args)
         return _map(opened, args, files, targets, mapping, following)
 
@@ -169,8 +174,9 @@ def _inspected(
     for _ in range(_ROUNDS_MAX):
         if not found.questions:
             break
-        if ask is ask_person:
-            _show_told(found)
+        if ask is not ask_person:
+            raise _not_known(found.questions)
+        _show_told(found)
         for question in found.questions:
             mapping = _answered(mapping, question, ask)
         found = _look(path, targets, mapping)
@@ -182,18 +188,31 @@ def _look(path: Path, targets: Sequence[Target], mapping: Mapping) -> Inspected:
         return inspect(path, targets, mapping, lambda share: watch("", share, ""))
 
 
+def _not_known(questions: Sequence[Question]) -> InvalidName:
+    """Name all that is open at once, where nobody can be asked."""
+    listed = "".join(f"\n  {_capital(question)}" for question in questions)
+    said = "; ".join(_option(question) for question in questions)
+    return InvalidName(f"this is not known yet:{listed}", hint=f"say {said}")
+
+
 def _answered(mapping: Mapping, question: Question, ask: Ask) -> Mapping:
-    words = question.words[0].upper() + question.words[1:]
-    listed = ", ".join(question.answers[:12])
+    asked = f"{_capital(question)}\n  ({', '.join(question.answers[:12])})"
+    answer = ask(asked, _option(question), _one_of(question.answers))
     if question.about == "columns":
         assert question.column is not None
-        option = f"--column {question.column}=COLUMN, one of: {listed}"
-        named = ask(f"{words}\n  ({listed})", option, _one_of(question.answers))
-        columns = dict(mapping.columns) | {question.column: named}
+        columns = dict(mapping.columns) | {question.column: answer}
         return msgspec.structs.replace(mapping, columns=columns)
-    option = f"--{question.about} {' or '.join(question.answers)}"
-    answer = ask(f"{words}\n  ({listed})", option, _one_of(question.answers))
     return msgspec.structs.replace(mapping, **{question.about: answer})
+
+
+def _capital(question: Question) -> str:
+    return question.words[0].upper() + question.words[1:]
+
+
+def _option(question: Question) -> str:
+    if question.about == "columns":
+        return f"--column {question.column}=COLUMN, one of: {', '.join(question.answers[:12])}"
+    return f"--{question.about} {' or '.join(question.answers)}"
 
 
 def _one_of(answers: Sequence[str]) -> Callable[[str], str]:
@@ -213,6 +232,16 @@ def _said(mapping: Mapping, args: argparse.Namespace) -> Mapping:
     }
     columns = dict(mapping.columns) | dict(args.columns)
     return msgspec.structs.replace(mapping, columns=columns, **said)
+
+
+def _require_known(said: Sequence[tuple[str, str]], targets: Sequence[Target]) -> None:
+    """Refuse a column for what nobody reads; to leave out what nobody reads does no harm."""
+    known = [target.name for target in targets]
+    for name, column in said:
+        if column and name not in known:
+            raise InvalidName(
+                f"{name} is no column that is read", hint=f"one of {', '.join(known)}"
+            )
 
 
 def _pair(text: str) -> tuple[str, str]:

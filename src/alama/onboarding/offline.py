@@ -68,10 +68,11 @@ def read_file(
     pilot = _require_terms(progress_of(Stores.at(opened), lender, opened.clock()))
     currency = opened.registry.lender(lender).currency
     terms = Terms(pilot.days_past_due, currency, limits_of(pilot).out_of_time_defaults_min)
-    asked = replace(options, catalogue=learnable(opened.registry, lender))
+    catalogue = learnable(opened.registry, lender)
+    asked = replace(options, catalogue=catalogue)
     source = detected(opened, lender, path, watch)
     share = 0.0 if source is None else _LOOKING_SHARE
-    with readable(path, source) as known:
+    with readable(path, source, catalogue) as known:
         read = read_history(known, terms, asked, lambda s: watch(share + (1.0 - share) * s))
     return msgspec.structs.replace(read.report, source=source)
 
@@ -82,7 +83,8 @@ def detected(
     """Say how a file is read that did not come as Alama writes one; `Unmapped`."""
     kept = Stores.at(opened).mappings.find(lender, Files.HISTORIES)
     currency = opened.registry.lender(lender).currency
-    return source_of(path, kept, currency, lambda share: watch(_LOOKING_SHARE * share))
+    catalogue = learnable(opened.registry, lender)
+    return source_of(path, kept, currency, catalogue, lambda share: watch(_LOOKING_SHARE * share))
 
 
 def keep_file(

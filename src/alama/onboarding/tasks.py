@@ -136,8 +136,9 @@ class Tasks:
     def _source(self, path: Path, record: HistoryRecord) -> Source | None:
         kept = self._stores.mappings.find(record.lender, Files.HISTORIES)
         currency = self._stores.registry.lender(record.lender).currency
+        catalogue = learnable(self._stores.registry, record.lender)
         try:
-            return source_of(path, kept, currency, limits=SENT)
+            return source_of(path, kept, currency, catalogue, limits=SENT)
         except Unmapped as error:
             error.hint = (
                 "whoever runs the service can say how the files of the lender are read; or name "
@@ -157,8 +158,9 @@ class Tasks:
         pilot = self._stores.pilots.find(record.lender)
         limits = FOR_EVERYONE if pilot is None else limits_of(pilot)
         terms = Terms(record.days_past_due, currency, limits.out_of_time_defaults_min)
-        asked = replace(options, catalogue=learnable(self._stores.registry, record.lender))
-        with readable(path, source, SENT) as known:
+        catalogue = learnable(self._stores.registry, record.lender)
+        asked = replace(options, catalogue=catalogue)
+        with readable(path, source, catalogue, SENT) as known:
             return read_history(known, terms, asked, watch, SENT)
 
     # -------------------------------------------------------------------------------- training

@@ -13,7 +13,7 @@ from msgspec import UnsetType
 from rich.text import Text
 
 from alama.batch.listing import number
-from alama.core import calibration
+from alama.core import calibration, own_fields
 from alama.core.application import visible, visible_lines
 from alama.core.errors import InvalidPolicy, PolicyFault, UnknownCurrency
 from alama.core.lending import policy_check, policy_text
@@ -33,6 +33,7 @@ from alama.core.lending.policy import (
 from alama.core.lending.policy_check import Unsteady, doubts_about
 from alama.core.lending.ready_policy import ReadyPolicy, caps_of, exploration_of
 from alama.core.model import Model, ReadyModel
+from alama.core.own_fields import reading
 from alama.core.units import Points, Probability
 from alama.lenders import records as lenders_records
 from alama.lenders.installation import existing_installation
@@ -135,6 +136,9 @@ def register(parser: argparse.ArgumentParser) -> None:
     checked.add_argument(
         "--model", type=Path, metavar="FILE", help="that it is for (default: the built-in one)"
     )
+    checked.add_argument(
+        "--fields", type=Path, metavar="FILE", help="the lender's own, where its rules read them"
+    )
     checked.set_defaults(run=check)
     simulate_cli.register(actions)
     _register_activate(actions)
@@ -234,6 +238,8 @@ def init(args: argparse.Namespace) -> int:
 def check(args: argparse.Namespace) -> int:
     """Say what is wrong with a policy, or that nothing is, and what follows from it."""
     model = model_at(args.model)
+    if args.fields is not None:
+        model = reading(model, own_fields.read(read_bytes(args.fields, own_fields.SIZE_MAX)))
     text = read_bytes(args.file, policy_text.SIZE_MAX)
     try:
         policy = policy_text.read(text, model.catalogue)
@@ -474,7 +480,7 @@ def cap_table(policy: Policy) -> Table:
     """Show what each cap of the portfolio is on, and what happens beyond it."""
     table = plain_table("cap", "of", "in a", "at most", "beyond it")
     for cap in caps_of(policy):
-        parts = [*cap.products, *cap.regions, *(f"tier {tier}" for tier in cap.tiers)]
+        parts = [*cap.regions, *(f"tier {tier}" for tier in cap.tiers)]
         bounds = [
             (cap.number_max, "loans"),
             (cap.volume_max, f"{policy.currency} approved"),

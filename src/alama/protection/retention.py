@@ -234,7 +234,7 @@ def _outlived(book: Book, before_us: int) -> Select[Any]:
 
 
 def _unscored_query(book: Book, before_us: int) -> Select[Any]:
-    """Select the keys of borrowers of whom no score is left, unless a hold stands."""
+    """Select the keys of borrowers of whom no score and no list entry is left; without a hold."""
     borrowers, keys, holds = memory_schema.borrowers, vault_schema.applicant_keys, legal_holds
     held = exists(
         select(holds.c.id)
@@ -242,8 +242,8 @@ def _unscored_query(book: Book, before_us: int) -> Select[Any]:
         .where(keys.c.id == borrowers.c.applicant_key_id, holds.c.released_us.is_(None))
     )
     named = [
-        exists(select(table.c.request_id).where(table.c.applicant_key_id == key_id))
-        for table in (schema.scores, tables.reviews)
+        exists(select(table.c.applicant_key_id).where(table.c.applicant_key_id == key_id))
+        for table in (schema.scores, tables.reviews, schema.list_entries)
         for key_id in (borrowers.c.applicant_key_id,)
     ]
     return select(borrowers.c.applicant_key_id).where(

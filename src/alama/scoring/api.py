@@ -464,9 +464,8 @@ def loan_on_offer(loan: LoanChoice) -> LoanOnOffer:
 
 
 def _menu(given: Given) -> list[LoanOnOffer]:
-    policy = given.active.policy
-    around = given.assessment.circumstances(policy)
-    return [loan_on_offer(loan) for loan in menu(policy, given.application, around)]
+    found = menu(given.active.policy, given.application, given.assessment)
+    return [loan_on_offer(loan) for loan in found]
 
 
 def schedule_detail(policy: ReadyPolicy, offer: Offer) -> ScheduleDetail | None:

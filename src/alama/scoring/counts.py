@@ -55,7 +55,7 @@ class Approvals:
         for entry in entries:
             row = entry.score
             if row.decision == _APPROVED:
-                segment = Segment(None, entry.region, row.tier)
+                segment = Segment(entry.region, row.tier)
                 part = (row.lender, row.mode, row.created_us // HOUR_US, segment)
                 explored = row.propensity is not None
                 one = Approved(1, row.recommended_limit, row.expected_loss, int(explored))

@@ -45,6 +45,11 @@ class Approved(NamedTuple):
             self.explored + other.explored,
         )
 
+    @property
+    def negative(self) -> Approved:
+        """Give what takes it away again."""
+        return Approved(-self.number, -self.volume, -self.expected_loss, -self.explored)
+
 
 Counts = dict[Segment, Approved]
 """What was approved in each part of the portfolio."""
@@ -58,22 +63,19 @@ def total(counts: Mapping[Segment, Approved]) -> Approved:
 class Filling:
     """A cap, and how much of it is used."""
 
-    __slots__ = ("_products", "_regions", "_tiers", "cap", "used")
+    __slots__ = ("_regions", "_tiers", "cap", "used")
 
     def __init__(self, cap: PortfolioCap) -> None:
         self.cap = cap
         self.used = Approved()
-        self._products = frozenset(cap.products)
         self._regions = frozenset(map(fold, cap.regions))
         self._tiers = frozenset(cap.tiers)
 
     def counts(self, segment: Segment) -> bool:
         """Say whether the cap is one on loans of this part."""
-        product, region, tier = segment
-        return (
-            (not self._tiers or tier in self._tiers)
-            and (not self._regions or region in self._regions)
-            and (not self._products or product in self._products)
+        region, tier = segment
+        return (not self._tiers or tier in self._tiers) and (
+            not self._regions or region in self._regions
         )
 
     def reached(self) -> bool:
@@ -153,13 +155,12 @@ class Day:
         self.bounded = is_bounded(policy)
         self.holds = self._reasons()
 
-    def add(self, segment: Segment, volume: float, expected_loss: float, *, explored: bool) -> None:
-        """Count what was just approved."""
-        one = Approved(1, volume, expected_loss)
+    def add(self, segment: Segment, one: Approved) -> None:
+        """Count what was just approved, or take back what was not kept: its `negative`."""
         for filling in (*self._daily, *self._fillings):
             if filling.counts(segment):
                 filling.used = filling.used.plus(one)
-        self._lots -= explored
+        self._lots -= one.explored
         self.holds = self._reasons()
 
     @property

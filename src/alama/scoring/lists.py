@@ -396,6 +396,11 @@ def is_line(text: str) -> bool:
     return text.isprintable() and 1 <= len(text.strip()) <= TEXT_MAX
 
 
+def names_applicant(said: Listing) -> bool:
+    """Say whether the note holds the reference, which nothing keeps in clear."""
+    return said.applicant_ref.strip().casefold() in said.note.casefold()
+
+
 def checked(said: Listing) -> Listing:
     """Give it without the space around its words, or raise `InvalidName`."""
     reference = require_reference(said.applicant_ref)
@@ -403,7 +408,7 @@ def checked(said: Listing) -> Listing:
         raise InvalidName(f"a name has 1 to {TEXT_MAX} characters, all on one line")
     if said.note and not is_line(said.note):
         raise InvalidName(f"a note has at most {TEXT_MAX} characters, all on one line")
-    if reference.casefold() in said.note.casefold():
+    if names_applicant(said):
         raise InvalidName(
             "the note names the applicant", hint="it is kept in clear: name the case instead"
         )

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import msgspec
 from msgspec import Meta
 
+from alama.core.errors import FieldProblem
 from alama.core.intake import members
 from alama.platform.book import Scope
 from alama.platform.days import DAY_US, day_number, moment, moment_if
@@ -28,7 +29,7 @@ from alama.platform.http.operation import (
     cursor_parameter,
     reference,
 )
-from alama.platform.http.problems import BadParameter
+from alama.platform.http.problems import BadParameter, InvalidRequest
 from alama.platform.timeouts import run_with_timeout
 from alama.scoring.api import REFERENCE, REFERENCE_RULE, is_reference
 from alama.scoring.lists import (
@@ -43,6 +44,7 @@ from alama.scoring.lists import (
     ListsFull,
     Put,
     is_line,
+    names_applicant,
 )
 from alama.scoring.scores_api import PAGE_DEFAULT, PAGE_MAX
 from alama.vault.ring import APPLICANT_KEY_PREFIX
@@ -251,10 +253,7 @@ class ListEndpoints:
         return private_json(results_reply(listed), headers)
 
     def _put(self, caller: Caller, body: bytes) -> Sequence[Listed]:
-        sent = fields.read_list(
-            NewListEntry, members(body), ENTRIES, RULES, _CHECKS, length_max=AT_ONCE
-        )
-        return self._lists.put(caller.book, [_listing(one) for one in sent], caller.key.id)
+        return self._lists.put(caller.book, read(body), caller.key.id)
 
     @Operation(
         path="/v1/lists/entries",
@@ -350,6 +349,22 @@ def _list_name(said: str | None) -> ListName | None:
     if said is not None and said not in set(ListName):
         raise BadParameter(f"list must be {' or '.join(ListName)}")
     return None if said is None else ListName(said)
+
+
+def read(body: bytes) -> list[Listing]:
+    """Read whom to put on lists, or raise what `fields.read` does."""
+    sent = fields.read_list(
+        NewListEntry, members(body), ENTRIES, RULES, _CHECKS, length_max=AT_ONCE
+    )
+    found = [_listing(one) for one in sent]
+    faults = [
+        FieldProblem("note", "out_of_range", RULES["note"].told).within(ENTRIES, place)
+        for place, one in enumerate(found)
+        if names_applicant(one)
+    ]
+    if faults:
+        raise InvalidRequest(faults)
+    return found
 
 
 def _listing(sent: NewListEntry) -> Listing:

@@ -73,7 +73,6 @@ approvals = Table(
     Column("number", Integer, nullable=False, server_default="0"),
     Column("explored", Integer, nullable=False, server_default="0"),
     # A row for each part of the portfolio that caps tell apart; its writer says of which.
-    Column("product", String(64)),
     Column("region", String(64)),
     Column("tier", String(8)),
     PrimaryKeyConstraint("lender", "mode", "hour", "writer"),

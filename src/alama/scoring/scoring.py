@@ -32,6 +32,7 @@ from alama.platform.http.exchange import Arrival, taken_ms
 from alama.platform.ids import RandomPool
 from alama.platform.timeouts import run_with_timeout
 from alama.scoring.directory import ActiveModel, Caller
+from alama.scoring.holds import Approved
 from alama.scoring.records import (
     Asking,
     Earlier,
@@ -53,7 +54,6 @@ if TYPE_CHECKING:
 
     from alama.platform.book import Book
     from alama.scoring.group_commit import Ledger
-    from alama.scoring.holds import Day
     from alama.scoring.records import StoredScore
     from alama.vault.vault import Vault
 
@@ -138,7 +138,7 @@ DECIDED_AT_MOST: Final = 100
 
 
 class _Asked(msgspec.Struct, gc=False):
-    """One request as it is decided on; `is_counted`: the day knows that it was approved."""
+    """One request as it is decided on; `counted` is what the day knows of its approval."""
 
     caller: Caller
     arrival: Arrival
@@ -146,7 +146,7 @@ class _Asked(msgspec.Struct, gc=False):
     application: Application
     render: Render
     once: Once | None
-    is_counted: bool = False
+    counted: tuple[Segment, Approved] | None = None
 
 
 class Scoring:
@@ -286,6 +286,7 @@ class Scoring:
             if fate.kept:
                 return reply, None
             known = fate.known
+            _take_back(asked)
         raise StoreUnavailable("others keep asking for the same borrower")
 
     def _conclude(
@@ -306,9 +307,9 @@ class Scoring:
             assessment = msgspec.structs.replace(assessment, proven=active.proven)
         decision, limit = assessment.decision, assessment.offer.limit
         region = active.policy.region_of(application.values)
-        if active.day.bounded and decision is Decision.APPROVED and not asked.is_counted:
-            asked.is_counted = True
-            _count(active.day, assessment, region)
+        if active.day.bounded and decision is Decision.APPROVED:
+            asked.counted = _counted(assessment, region)
+            active.day.add(*asked.counted)
         given = Given(arrival.request_id, taken_ms(arrival), application, assessment, active)
         reply = asked.render(given)
         salt = _salts.draw()
@@ -326,9 +327,18 @@ class Scoring:
         return reply, self._ledger.append(entry)
 
 
-def _count(day: Day, said: Assessment, region: str | None) -> None:
-    segment = Segment(None, region, said.tier)
-    day.add(segment, said.offer.limit, said.offer.expected_loss, explored=said.explored)
+def _counted(said: Assessment, region: str | None) -> tuple[Segment, Approved]:
+    offer = said.offer
+    one = Approved(1, offer.limit, offer.expected_loss, int(said.explored))
+    return Segment(region, said.tier), one
+
+
+def _take_back(asked: _Asked) -> None:
+    """Have the day forget an approval that was not kept: it must not stand in its own way."""
+    if asked.counted is not None:
+        segment, one = asked.counted
+        asked.caller.active_model().day.add(segment, one.negative)
+        asked.counted = None
 
 
 def _score_row(caller: Caller, arrival: Arrival, given: Given) -> ScoreRow:

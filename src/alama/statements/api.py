@@ -262,6 +262,8 @@ class FieldsEndpoint:
         "compared with the holder's. Together at most 8 MiB.",
         scope=Scope.WRITE,
         file_types=(FORM, "application/json"),
+        body_told="Statements as `file` in a form, or transactions as a JSON object; beside them "
+        "what is named above. At most 8 MiB.",
         replies={
             200: Success(
                 "The fields, not stored.", reference("FieldsReply"), examples=("derived_fields",)

@@ -23,6 +23,8 @@ from alama.core.lending.ready_policy import ReadyPolicy
 from alama.core.memory import Amount, Asked, Loan, Promise, Remembered, Settled
 from alama.core.model import ReadyModel
 from alama.core.product import PRODUCT
+from alama.memory.borrower import NOBODY, PROMISES_MAX, after_asking, pack
+from alama.memory.borrower import remembered as known
 from alama.platform.files.packaged import builtin
 from tests.tries import tries
 
@@ -279,3 +281,12 @@ def test_a_loan_that_was_paid_out_takes_the_place_of_its_promise() -> None:
     assert [one.request_id for one in unnamed] == ["b"]
     before = memory.standing(promises, Settled(unnamed=[DAY - 1]), HOUR + 2)
     assert len(before) == 2
+
+
+def test_a_reference_that_many_share_grows_no_further_and_owes_all_the_same() -> None:
+    borrower = NOBODY
+    for number in range(PROMISES_MAX + 200):
+        borrower = after_asking(borrower, HOUR, Decision.APPROVED, 10.0, f"req_{number}")
+    assert len(borrower.promises) == PROMISES_MAX
+    assert known(borrower, HOUR).open_balance == 10.0 * (PROMISES_MAX + 200)
+    assert len(pack(borrower)) < 100 * PROMISES_MAX

@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from alama.core.memory import Amount
 from alama.memory.borrower import Ending, LoanEventKind
@@ -35,6 +37,16 @@ def test_a_loan_in_instalments_falls_due_evenly_and_adds_up() -> None:
         Amount(DAY + 60, 333.33),
         Amount(DAY + 90, 1_000.0 - 2 * 333.33),
     )
+
+
+@given(st.integers(0, 10**9), st.integers(1, 120))
+def test_no_instalment_is_less_than_nothing_however_small(hundredths: int, count: int) -> None:
+    said = {"due_date": "2026-11-30", "due_amount": hundredths / 100, "instalments": count}
+    dues = read_one(LENT | said).event.dues
+    assert len(dues) == count
+    assert min(due.money for due in dues) >= 0.0
+    assert sum(due.money for due in dues) == pytest.approx(hundredths / 100)
+    assert dues[-1].money - dues[0].money < 0.01 * count
 
 
 def test_a_loan_without_more_falls_due_at_once_with_its_amount() -> None:

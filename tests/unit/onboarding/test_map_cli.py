@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 from datetime import date
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 
 from alama.app.cli import EXIT_MISTAKE, main
 from tests.histories import history_columns, write_csv
+from tests.own_fields import TEXT
 
 NAMES = {"borrower_id": "Client No.", "amount": "Loan Amount (KES)", "applied_on": "Date applied"}
 
@@ -63,6 +65,34 @@ def test_a_file_goes_through_after_one_question(
     main(["onboard", "history", "umoja", str(path), "--json", str(home / "report.json")])
     assert "900 rows" in capsys.readouterr().out
     assert "must be a date" not in (home / "report.json").read_text("utf-8")
+
+
+def test_all_that_is_open_is_said_at_once_where_nobody_can_be_asked(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = as_a_lender_writes_it(home)
+    path.write_text(path.read_text().replace("observed_on", "Bila jina"))
+    assert main(["onboard", "map", "umoja", str(path), "--yes"]) == EXIT_MISTAKE
+    told = " ".join(capsys.readouterr().err.split())
+    assert "--column observed_on=COLUMN, one of: Bila jina; --dates day-first or" in told
+
+
+def test_the_fields_that_a_lender_declared_are_columns_too(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    export, declared = home / "export.csv", home / "fields.toml"
+    lines = write_csv(home, history_columns(300)).read_text().splitlines()
+    scores = ["Bureau Score", *(str(200 + place) for place in range(300))]
+    export.write_text("\n".join(map(",".join, zip(lines, scores, strict=True))))
+    column = ["--column", "bureau_score=Bureau Score", "--yes"]
+    assert main(["onboard", "map", "umoja", str(export), *column]) == EXIT_MISTAKE
+    assert "bureau_score is no column that is read" in capsys.readouterr().err
+    declared.write_bytes(TEXT)
+    assert main(["fields", "activate", str(declared), "--lender", "umoja", "--by", "W"]) == 0
+    assert main(["onboard", "map", "umoja", str(export), *column]) == 0
+    main(["onboard", "history", "umoja", str(export), "--json", str(home / "report.json")])
+    inputs = json.loads((home / "report.json").read_text("utf-8"))["inputs"]
+    assert "bureau_score" in inputs
 
 
 def test_what_is_kept_is_shown_and_removed(home: Path, capsys: pytest.CaptureFixture[str]) -> None:

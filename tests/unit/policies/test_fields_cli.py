@@ -57,6 +57,20 @@ def test_the_rule_of_the_page_can_be_read_once_they_are_declared() -> None:
     assert policy.rules[-1].name == "bureau_low"
 
 
+def test_a_policy_whose_rules_read_them_is_checked_with_them(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (rule,) = re.findall(r"```toml\n(\[\[rules\]\].*?)```", PAGE, re.DOTALL)
+    policy, declared = tmp_path / "policy.toml", tmp_path / "fields.toml"
+    policy.write_text(f"{draft.default_text('KES').decode()}\n{rule}", "utf-8")
+    declared.write_bytes(TEXT)
+    (line,) = re.findall(r"^    alama (policy check .*)$", PAGE, re.MULTILINE)
+    assert main(line.split()) == 0
+    assert "bureau_low" in capsys.readouterr().out
+    assert main(["policy", "check", str(policy)]) == 2
+    assert "bureau_score is not a field" in " ".join(capsys.readouterr().out.split())
+
+
 def test_what_is_not_sound_is_told_line_by_line(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:

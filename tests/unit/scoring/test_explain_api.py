@@ -20,7 +20,7 @@ from tests.served import BODY, Service
 FIELDS = [
     *("score", "tier", "default_probability", "decision"),
     *("recommended_limit", "recommended_term_days", "recommended_apr", "rules"),
-    *("base_score", "shap_values", "reasons"),
+    *("counter_offers", "base_score", "shap_values", "reasons"),
     *("recourse", "counterfactuals", "binding", "notice", "language", "target"),
     *("model", "policy", "request_id", "processing_ms"),
 ]

@@ -41,11 +41,11 @@ def daily(
 
 
 def so_far(volume: float = 0.0) -> dict[Per, dict[Segment, Approved]]:
-    return {Per.DAY: {Segment(None, None, "A"): Approved(1, volume, 0.0, 0)}}
+    return {Per.DAY: {Segment(None, "A"): Approved(1, volume, 0.0, 0)}}
 
 
 def one(day: Day, volume: float, expected_loss: float) -> None:
-    day.add(Segment(None, None, "B"), volume, expected_loss, explored=False)
+    day.add(Segment(None, "B"), Approved(1, volume, expected_loss))
 
 
 # ------------------------------------------------------------------------------------ the day

@@ -22,12 +22,12 @@ from tests.vaults import vault_of
 
 DAY_US = 24 * HOUR_US
 LOT = Exploration(0.05, 560, 2_000, 2)
-NAIROBI_B = Segment(None, "nairobi", "B")
+NAIROBI_B = Segment("nairobi", "B")
 SEGMENTS = (
     NAIROBI_B,
-    Segment(None, None, "B"),
-    Segment(None, "nairobi", "C"),
-    Segment(None, None, None),
+    Segment(None, "B"),
+    Segment("nairobi", "C"),
+    Segment(None, None),
 )
 
 
@@ -60,7 +60,6 @@ def a_day(policy: Policy, *approved: tuple[Segment, Approved], per: Per = Per.DA
         ({"tiers": ("B",)}, [True, True, False, False]),
         ({"regions": (" Nairobi",)}, [True, False, True, False]),
         ({"tiers": ("B",), "regions": ("nairobi", "mombasa")}, [True, False, False, False]),
-        ({"products": ("weekly",)}, [False] * 4),
     ],
 )
 def test_a_cap_counts_the_loans_that_it_lists(only: dict[str, Any], counted: list[bool]) -> None:
@@ -93,7 +92,7 @@ def test_what_a_process_approves_counts_at_once() -> None:
     assert day.bounded
     for _ in range(2):
         assert day.full(NAIROBI_B, 1.0, 0.0) == ()
-        day.add(NAIROBI_B, 1.0, 0.0, explored=False)
+        day.add(NAIROBI_B, Approved(1, 1.0))
     assert day.full(NAIROBI_B, 1.0, 0.0) == ("new_loans",)
     assert day.full(SEGMENTS[2], 1.0, 0.0) == ()
     assert day.holds == ()
@@ -112,10 +111,19 @@ def test_lots_are_drawn_until_the_day_has_had_its_number() -> None:
     assert not a_day(with_caps()).draws
     day = a_day(policy, (NAIROBI_B, Approved(7, 0.0, 0.0, 1)))
     assert day.draws
-    day.add(NAIROBI_B, 1.0, 0.0, explored=False)
+    day.add(NAIROBI_B, Approved(1, 1.0))
     assert day.draws
-    day.add(NAIROBI_B, 1.0, 0.0, explored=True)
+    day.add(NAIROBI_B, Approved(1, 1.0, explored=1))
     assert not day.draws
+
+
+def test_an_approval_that_was_not_kept_is_taken_back() -> None:
+    day = a_day(with_caps(cap(number_max=1), lot=msgspec.structs.replace(LOT, daily_max=1)))
+    one = Approved(1, 1.0, explored=1)
+    day.add(NAIROBI_B, one)
+    assert (day.full(NAIROBI_B, 1.0, 0.0), day.draws) == (("new_loans",), False)
+    day.add(NAIROBI_B, one.negative)
+    assert (day.full(NAIROBI_B, 1.0, 0.0), day.draws) == ((), True)
 
 
 def test_a_month_begins_at_the_first_midnight_of_the_lenders_clock() -> None:
@@ -152,7 +160,7 @@ def test_loans_are_counted_by_region_tier_and_lot(scores: Scores) -> None:
     left = an_entry(decision=Decision.REVIEW)
     scores.commit([lent, an_entry(), drawn, left])
     counts = scores.approved(DEMO, 0)
-    assert counts[Segment(None, None, lent.score.tier)].number == 2
-    assert counts[Segment(None, "nairobi", "E")][0] == 1
-    assert counts[Segment(None, "nairobi", "E")].explored == 1
+    assert counts[Segment(None, lent.score.tier)].number == 2
+    assert counts[Segment("nairobi", "E")][0] == 1
+    assert counts[Segment("nairobi", "E")].explored == 1
     assert len(counts) == 2

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from datetime import date
 from pathlib import Path
 
+import msgspec
 import pytest
 
+from alama.statements.api import _TOLD
 from alama.statements.deriving import Asked, found_in
 from alama.statements.examples import SAMPLE
 from alama.statements.published import FIELDS
+from alama.statements.tables import Columns
 
 PAGE = (Path(__file__).parents[3] / "docs" / "statements.md").read_text("utf-8")
 
@@ -40,6 +44,34 @@ def test_the_example_on_paper_comes_out_as_it_says() -> None:
     assert found.missing == dict.fromkeys(("inflow_trend", "inflow_regularity"), "too_few_months")
     assert found.fields["salary_share"] == found.fields["largest_payer_share"] == 1.0
     assert not found.doubtful
+
+
+def test_the_mapping_of_the_page_reads_a_table() -> None:
+    (shown,) = re.findall(r"```toml\n(.*?)```", PAGE, re.DOTALL)
+    table = (
+        "Posted;No;Narrative;Money received;Money sent;Left\n"
+        "01/09/2026 08:00;R1;Salary payment from Works;6.000,00;;6.000,00\n"
+        "05/09/2026 10:00;R2;Merchant payment to 123456 - Duka;;2.900,00;3.100,00\n"
+        "05/09/2026 10:00;R2;Merchant charge;;17,00;3.083,00\n"
+    )
+    asked = Asked(
+        files=[table.encode()],
+        as_of=date(2026, 10, 2),
+        utc_offset_s=3 * 3600,
+        weekend=(5, 6),
+        columns=msgspec.toml.decode(shown, type=Columns),
+    )
+    assert asked.columns is not None
+    no_receipt = msgspec.structs.replace(asked.columns, receipt=None)
+    receipts = found_in(asked)
+    without = found_in(msgspec.structs.replace(asked, columns=no_receipt))
+    assert (receipts.fields["tx_frequency"], receipts.doubtful) == (2.0, False)
+    assert (without.fields["tx_frequency"], without.doubtful) == (3.0, True)
+
+
+def test_the_form_of_the_page_is_the_one_that_is_taken() -> None:
+    for name in _TOLD:
+        assert re.search(rf"^\| [^|]*`{name}`[^|]* \|", PAGE, re.MULTILINE), name
 
 
 def test_the_page_has_the_formula_of_every_field() -> None:

@@ -42,7 +42,6 @@ class Lot(msgspec.Struct, frozen=True):
 class Segment(NamedTuple):
     """What of the portfolio a loan is part of; None: no cap asks for it, or nobody said."""
 
-    product: str | None
     region: str | None
     tier: str | None
 
@@ -162,5 +161,5 @@ def _full(
         return ()
     loan = verdict.loan
     quote = policy.tariffs[loan.term].quote(loan.probability, loan.amount)
-    segment = Segment(None, policy.region_of(values), verdict.tier.name)
+    segment = Segment(policy.region_of(values), verdict.tier.name)
     return around.full(segment, loan.amount, quote.expected_loss)

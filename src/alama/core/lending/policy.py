@@ -255,7 +255,7 @@ class Per(StrEnum):
 class PortfolioCap(_Part, frozen=True):
     """What may be approved of some loans in a while; beyond it the decision is this one.
 
-    It counts the loans of the products, regions and tiers that it lists, or of all where a list is
+    It counts the loans of the regions and tiers that it lists, or of all where a list is
     empty: how many, their limits together, and what these are expected to lose. A loan that would
     take any of the three beyond its bound is not approved; None: no bound.
     """
@@ -265,7 +265,6 @@ class PortfolioCap(_Part, frozen=True):
     number_max: int | None = None
     volume_max: Money | None = None
     expected_loss_max: Money | None = None
-    products: tuple[str, ...] = ()
     regions: tuple[str, ...] = ()
     tiers: tuple[str, ...] = ()
     decision: Decision = Decision.REVIEW

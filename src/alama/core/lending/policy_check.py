@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import msgspec
 
 from alama.core import calibration, document
+from alama.core.application import fold
 from alama.core.catalogue import WORD_LENGTH_MAX, Catalogue, Direction, Field
 from alama.core.errors import InvalidExpression, InvalidPolicy, PolicyFault, did_you_mean
 from alama.core.expressions.certainty import Slope
@@ -525,13 +526,13 @@ def _cap_of_portfolio_faults(cap: PortfolioCap, policy: Policy) -> Iterator[tupl
     for tier in cap.tiers:
         if tier not in {known.name for known in policy.tiers}:
             yield "tiers", f"names {tier[:_NAMED_MAX]}, which is no tier of this policy"
-    for key, words in (("regions", cap.regions), ("products", cap.products)):
-        if len(words) > WORDS_MAX or not all(map(_is_word, words)):
-            yield key, f"must be at most {WORDS_MAX} words of 1 to {WORD_LENGTH_MAX} characters"
+    if len(cap.regions) > WORDS_MAX or not all(map(_is_word, cap.regions)):
+        yield "regions", f"must be at most {WORDS_MAX} words of 1 to {WORD_LENGTH_MAX} characters"
 
 
 def _is_word(text: str) -> bool:
-    return _is_line(text) and len(text) <= WORD_LENGTH_MAX
+    # As it is counted, by which some letters are two.
+    return _is_line(text) and len(fold(text)) <= WORD_LENGTH_MAX
 
 
 def _exploration_faults(policy: Policy) -> Iterator[Fault]:

@@ -416,7 +416,7 @@ def _whole_sample() -> Mapping[str, Any]:
     rule = {"name": "own", "when": "", "decision": "REVIEW", "says": "", "limit_max": 1}
     cap: dict[str, Any] = {"name": "own", "per": "day", "decision": "REVIEW", "says": ""}
     cap |= {"number_max": 1, "volume_max": 1.0, "expected_loss_max": 1.0}
-    cap |= {"products": ["own"], "regions": ["own"], "tiers": ["A"]}
+    cap |= {"regions": ["own"], "tiers": ["A"]}
     lot = {"share": 0.05, "score_min": 550, "limit_max": 1, "daily_max": 1}
     sample |= {"portfolio": [cap], "exploration": lot}
     return {**sample, "rules": [rule], "law": {**sample["law"], "forbidden_fields": ["contacts"]}}

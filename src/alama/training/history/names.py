@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from alama.core.catalogue import Field, Kind, Use
-from alama.core.product import PRODUCT
+from alama.core.catalogue import Kind
 from alama.platform.files.asis.likeness import Holds, Target
 from alama.training.history.roles import (
     AMOUNT,
@@ -21,6 +20,9 @@ from alama.training.history.roles import (
     RESTRUCTURED,
     TERM_DAYS,
 )
+
+if TYPE_CHECKING:
+    from alama.core.catalogue import Catalogue, Field
 
 _ALSO: Final[dict[str, str]] = {
     BORROWER_ID: "borrower; borrower number; borrower no; client id; client number; client no; "
@@ -54,8 +56,8 @@ _ALSO: Final[dict[str, str]] = {
     PRESENT_SCORE: "current score; existing score; our score; score actuel; alama ya sasa",
     TERM_DAYS: "loan term days; tenor days; duration days; duree jours; duree en jours; "
     "muda siku; muda wa mkopo siku",
-    "mm_months": "months of mobile money; mobile money age months; mois de mobile money; "
-    "miezi ya pesa mtandao; miezi ya m-pesa",
+    "mm_months": "months of mobile money; months on mobile money; mobile money age months; "
+    "mois de mobile money; miezi ya pesa mtandao; miezi ya m-pesa",
     "avg_inflow": "average inflow; mean inflow; avg monthly inflow; average monthly inflow; "
     "entrees moyennes; entrees mensuelles; entrees mensuelles moyennes; wastani wa mapato; "
     "mapato ya mwezi",
@@ -110,17 +112,7 @@ _MAYBE: Final[dict[str, str]] = {
 about."""
 
 _HOLDS: Final = {Kind.NUMBER: Holds.NUMBER, Kind.INTEGER: Holds.NUMBER, Kind.WORD: Holds.WORD}
-_MONEY: Final = frozenset(
-    (
-        AMOUNT,
-        REPAID_AMOUNT,
-        "avg_inflow",
-        "avg_outflow",
-        "avg_balance",
-        "airtime_avg",
-        "requested_amount",
-    )
-)
+_MONEY: Final = frozenset((AMOUNT, REPAID_AMOUNT))
 
 
 def _words(told: dict[str, str], name: str) -> tuple[str, ...]:
@@ -146,12 +138,12 @@ def _of_request(field: Field) -> Target:
         required=field.required,
         also=_words(_ALSO, field.name),
         maybe=_words(_MAYBE, field.name),
-        money=field.name in _MONEY,
+        money=field.money,
         spelling=field.other_spelling,
     )
 
 
-TARGETS: Final = (
+_OF_LOANS: Final = (
     _of_loan(BORROWER_ID, Holds.ID, always=True),
     _of_loan(APPLIED_ON, Holds.DAY, always=True),
     _of_loan(DISBURSED_ON, Holds.DAY),
@@ -164,6 +156,9 @@ TARGETS: Final = (
     _of_loan(REPAID_AMOUNT, Holds.NUMBER, required=False),
     _of_loan(PRESENT_SCORE, Holds.NUMBER, required=False),
     _of_loan(PROPENSITY, Holds.NUMBER, required=False),
-    *(_of_request(field) for field in PRODUCT.fields if field.use is Use.MODEL),
 )
-"""The columns of a loan history, by the names that reports and models use."""
+
+
+def targets_of(catalogue: Catalogue) -> tuple[Target, ...]:
+    """Give the columns of a loan history, by the names that reports and models use."""
+    return (*_OF_LOANS, *(_of_request(field) for field in catalogue.model_fields))

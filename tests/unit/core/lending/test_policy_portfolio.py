@@ -87,6 +87,8 @@ def test_changes_name_the_cap() -> None:
         (CAP + CAP, "is the name of a rule or of a cap above"),
         (CAP.replace('["C"]', '["Z"]'), "names Z, which is no tier of this policy"),
         (CAP.replace('["Nairobi"]', '[""]'), "must be at most 100 words"),
+        # Two letters each, as it is counted.
+        (CAP.replace("Nairobi", "ß" * 33), "words of 1 to 64 characters"),
         (CAP.replace("1_000_000", "-1"), "volume_max: must be 0 to"),
         (CAP.replace('"month"', '"year"'), "per: must be one of day, month"),
         (CAP.replace("DECLINED", "APPROVED"), "decision: must be REVIEW or DECLINED"),

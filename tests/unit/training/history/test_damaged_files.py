@@ -11,11 +11,12 @@ import pytest
 from alama.core.errors import FileProblem
 from alama.core.product import PRODUCT
 from alama.platform.files.asis.inspection import Inspected, Mapping, convert, inspect
-from alama.training.history.names import TARGETS
+from alama.training.history.names import targets_of
 from tests import damaged_histories
 from tests.damaged_histories import ASKED, DAYS, NAMES, NUMBERS, READ, REFUSED, Case, Loans
 
 CASES = damaged_histories.cases()
+TARGETS = targets_of(PRODUCT)
 
 
 def _spelled(name: str) -> str:

@@ -55,7 +55,8 @@ def look(
     """
     table, is_whole, why = _table(path, targets, limits)
     if table is not None and (
-        path.suffix.lower() == ".parquet" or (is_whole and _is_plain(table, targets))
+        path.suffix.lower() == ".parquet"
+        or (is_whole and not _is_told_otherwise(table, mapping) and _is_plain(table, targets))
     ):
         return None
     if not path.is_file():
@@ -88,6 +89,14 @@ def _table(path: Path, targets: Sequence[Target], limits: Limits) -> tuple[Table
     known = _spellings(targets)
     names = {known.get(name) for name in table.names}
     return table, all(target.name in names for target in targets if target.required), ""
+
+
+def _is_told_otherwise(table: Table, mapping: Mapping) -> bool:
+    """Say whether somebody has said of a column of this table that it is another than its name."""
+    return any(
+        source != name and (source or name) in table.names
+        for name, source in mapping.columns.items()
+    )
 
 
 def _spellings(targets: Sequence[Target]) -> dict[str, str]:

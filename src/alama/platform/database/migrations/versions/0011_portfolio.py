@@ -1,4 +1,4 @@
-"""What was approved is counted by product, region and tier."""
+"""What was approved is counted by region and tier."""
 
 from __future__ import annotations
 
@@ -14,5 +14,5 @@ def upgrade() -> None:
     for name in ("number", "explored"):
         added = sa.Column(name, sa.Integer, nullable=False, server_default="0")
         op.add_column("approvals", added)
-    for name, width in (("product", 64), ("region", 64), ("tier", 8)):
+    for name, width in (("region", 64), ("tier", 8)):
         op.add_column("approvals", sa.Column(name, sa.String(width)))
