@@ -30,7 +30,7 @@ from alama.memory.borrower import (
     remembered,
 )
 from alama.memory.loans import Loans, Sent, Told
-from alama.memory.store import Memory
+from alama.memory.store import BorrowerRow, Borrowers, Memory
 from alama.monitoring.outcomes import Outcomes, OutcomeStore
 from alama.monitoring.outcomes import Sent as SentNews
 from alama.platform.book import USUAL_SCOPES
@@ -50,6 +50,10 @@ from tests.entries import DEMO, LIVE, NOON_US, a_request_id
 from tests.protected import APPLICATION, House, the_active_model
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from sqlalchemy.engine.interfaces import DBAPICursor
+
     from alama.platform.database.database import Database
 
 REF = "cust-1"
@@ -225,6 +229,21 @@ def test_a_loan_is_remembered_in_any_order_and_once(house: House) -> None:
         reference, again = f"other-{number}", chance.sample(events * 2, len(events) * 2)
         tell(house, *again, reference=reference)
         assert figures_in(house, reference) == wanted
+
+
+def test_whoever_is_scored_elsewhere_while_their_first_loan_is_told_is_read_again(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write, asked = Borrowers.write, []
+
+    def late(self: Borrowers, cursor: DBAPICursor, rows: Sequence[BorrowerRow]) -> set[str]:
+        asked.append(rows)
+        return set() if len(asked) == 1 else write(self, cursor, rows)
+
+    monkeypatch.setattr(Borrowers, "write", late)
+    assert tell(house, lent()) == [Answer.RECORDED]
+    assert len(asked) == 2
+    assert figures_in(house).open_loans == 1
 
 
 def test_nothing_is_taken_for_known_where_what_is_remembered_is_damaged(house: House) -> None:

@@ -28,7 +28,7 @@ def test_the_walk_to_a_live_key_goes_as_the_page_says(tmp_path: Path) -> None:
     home = tmp_path / "home"
     home.mkdir()
     walk = Walk(PAGE, UNSTABLE)
-    assert len(walk.steps) == 10
+    assert len(walk.steps) == 12
     with one_core(), Server(sqlite_url(home), home) as server:
         walk.go(tmp_path, server.environment, server.url)
     for name in ("history.html", "pack.html"):

@@ -120,7 +120,8 @@ class BorrowerChanges:
     ) -> list[StoreUnfit]:
         """Change borrowers by the ids of their keys, which are held.
 
-        What is damaged stays so; gives what is wrong with each of it.
+        What is damaged stays so; gives what is wrong with each of it. `Clash` where one that
+        could not be held was changed by another process meanwhile: begin anew.
         """
         cursor = connection.connection.cursor()
         keys = {key_id: held[key_id] for key_id in changes if key_id in held}
@@ -136,7 +137,8 @@ class BorrowerChanges:
                     sealed_row(keys[key_id], book.lender, book.mode.value, version, at_us, after)
                 )
         written = self._borrowers.write(cursor, rows)
-        assert len(written) == len(rows)  # nobody else can have changed them
+        if len(written) < len(rows):  # somebody was met by another process since keys were held
+            raise Clash
         return damaged
 
 
