@@ -10,7 +10,6 @@ from msgspec import Meta
 
 from alama.core.assess import Proven
 from alama.core.errors import FieldProblem, MalformedDocument
-from alama.core.intake import members
 from alama.lenders.records import OnboardingIncomplete
 from alama.platform.book import Scope
 from alama.platform.errors import Busy, ModelUnavailable
@@ -193,6 +192,7 @@ def _form(told: dict[str, object]) -> _Form:
             if isinstance(value, str) and name == "mapping":
                 value = msgspec.json.decode(value)  # noqa: PLW2901 - a part of a form is text
             converted = msgspec.convert(value, kind)
+            msgspec.json.encode(converted)  # what no document can hold is refused here
             if isinstance(converted, str) and len(converted) > NAME_MAX:
                 problems.append(FieldProblem(name, "invalid_value", _TOLD[name]))
             setattr(read, name, converted)
@@ -218,11 +218,18 @@ def _of_form(form: list[Part]) -> tuple[list[bytes], _Form]:
 def _of_json(body: bytes) -> tuple[list[bytes], _Form]:
     if body.lstrip()[:1] == b"[":
         raise MalformedDocument("is not a JSON object")
-    sent = dict(members(body))
-    if not isinstance(sent.get("transactions"), list):
+    try:
+        # The transactions are passed over here: a process beside the service reads them.
+        sent = msgspec.json.decode(body, type=dict[str, msgspec.Raw])
+        beside = {name: msgspec.json.decode(sent[name]) for name in _TOLD if name in sent}
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        raise MalformedDocument("is not a JSON object") from None
+    except RecursionError:
+        raise MalformedDocument("is nested too deeply") from None
+    if not bytes(sent.get("transactions", b"")).startswith(b"["):
         told = "must be a list of transactions"
         raise InvalidRequest([FieldProblem("transactions", "missing_field", told)])
-    return [body], _form({name: value for name, value in sent.items() if name in _TOLD})
+    return [body], _form(beside)
 
 
 # ------------------------------------------------------------------------------- operations

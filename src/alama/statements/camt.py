@@ -113,7 +113,9 @@ class _Tree:
         if len(self._open) >= DEPTH_MAX or self._count > ELEMENTS_MAX:
             raise StatementUnreadable("the document is nested too deeply, or has too many parts")
         node = _Node(name.rpartition(":")[2])
-        if "Ccy" in attributes:
+        # What was sent may be told in the sender's money, too, and is not what was booked.
+        is_booked = bool(self._open) and self._open[-1].name in {"Ntry", "Bal"}
+        if is_booked and "Ccy" in attributes:
             self.currencies.add(attributes["Ccy"])
         if self._open:
             self._open[-1].inside.append(node)
@@ -163,7 +165,11 @@ def read_camt(content: bytes, names: Pseudonyms, zone: tzinfo) -> Statement:
             if balance is not None and row.status is Status.COMPLETED:
                 balance += row.signed
             rows.append(row._replace(balance=balance))
-    currency = next(iter(tree.currencies)) if len(tree.currencies) == 1 else None
+    if len(tree.currencies) > 1:
+        raise StatementUnreadable(
+            "the entries are in several currencies", hint="send the statement of one account"
+        )
+    currency = next(iter(tree.currencies), None)
     return assemble(
         Source("camt053", None, currency),
         rows,

@@ -58,9 +58,12 @@ def work(packed: bytes) -> bytes:
     """Do what was asked, in a process beside the service; both ways as MessagePack."""
     asked = msgspec.msgpack.decode(packed, type=Asked)
     try:
-        told = _Told(found_in(asked))
+        return msgspec.msgpack.encode(_Told(found_in(asked)))
     except AlamaError as error:
         told = _Told(None, type(error).__name__, str(error), error.hint)
+    except (ValueError, OverflowError):
+        # Figures or letters that no document can hold, such as half of a surrogate pair.
+        told = _Told(message="the file holds what no statement does")
     return msgspec.msgpack.encode(told)
 
 
@@ -83,12 +86,15 @@ class Desk:
     def __init__(self) -> None:
         self._pool: ProcessPoolExecutor | None = None
         self._under_way: Counter[Book] = Counter()
+        self._turns = asyncio.Semaphore(PROCESSES)
 
     async def read(self, book: Book, asked: Asked) -> Found:
         """Have statements read when their turn comes; `Busy` where too many wait already."""
         packed = msgspec.msgpack.encode(asked)
         with self._a_place_for(book):
-            told = msgspec.msgpack.decode(await self._done(packed), type=_Told)
+            async with self._turns:  # only from here on the time of this one runs
+                done = await self._done(packed)
+        told = msgspec.msgpack.decode(done, type=_Told)
         if told.found is None:
             raise _KNOWN.get(told.kind, problems.StatementUnreadable)(told.message, hint=told.hint)
         return told.found
@@ -101,7 +107,13 @@ class Desk:
         try:
             waiting = asyncio.get_running_loop().run_in_executor(pool, work, packed)
             return await asyncio.wait_for(waiting, TIMEOUT_S)
+        except asyncio.CancelledError:
+            if _is_leaving():
+                raise
+            raise Busy("statements") from None  # another file was ended, and this one with it
         except (BrokenProcessPool, TimeoutError):
+            if self._pool is not pool:
+                raise Busy("statements") from None
             self._pool = None
             _end(pool)
             raise problems.StatementUnreadable(
@@ -124,6 +136,12 @@ class Desk:
             yield
         finally:
             waiting[book] -= 1
+
+
+def _is_leaving() -> bool:
+    """Say whether who asked is gone."""
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0
 
 
 def _end(pool: ProcessPoolExecutor) -> None:

@@ -22,19 +22,28 @@ class Part(NamedTuple):
 
 def parts(content_type: bytes, body: bytes) -> list[Part]:
     """Take a form apart, or raise `InvalidFile`."""
-    told = Message()
-    told["content-type"] = content_type.decode("latin-1")
-    boundary = told.get_param("boundary")
-    if told.get_content_type() != "multipart/form-data" or not isinstance(boundary, str):
+    boundary = _boundary(content_type)
+    if boundary is None:
         raise UnsupportedMediaType(
             "the body must be a form with the file, or transactions as JSON",
             hint="send Content-Type: multipart/form-data with a boundary, or application/json",
         )
-    mark = b"--" + boundary.encode("latin-1")
+    mark = b"--" + boundary
     pieces = (b"\r\n" + body).split(b"\r\n" + mark)
     if len(pieces) > PARTS_MAX + 2 or not pieces[-1].startswith(b"--"):
         raise InvalidFile("the form is not whole, or has too many parts")
     return [_part(piece) for piece in pieces[1:-1]]
+
+
+def _boundary(content_type: bytes) -> bytes | None:
+    told = Message()
+    told["content-type"] = content_type.decode("latin-1")
+    try:
+        boundary = told.get_param("boundary")
+    except (TypeError, ValueError):  # of parameters in pieces that do not fit (RFC 2231)
+        return None
+    is_form = told.get_content_type() == "multipart/form-data"
+    return boundary.encode("latin-1", "replace") if is_form and isinstance(boundary, str) else None
 
 
 def _part(piece: bytes) -> Part:

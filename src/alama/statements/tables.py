@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from alama.statements.cells import BadCell, DayOrder, hundredths, moment
+from alama.statements.cells import BadCell, DayOrder, hundredths, moment, table_hundredths
 from alama.statements.ledger import Declared, Pseudonyms, Statement
 from alama.statements.problems import MappingNeeded, StatementUnreadable
 from alama.statements.rows import Row, Source, assemble
@@ -22,10 +22,15 @@ if TYPE_CHECKING:
 
 ROWS_MAX: Final = 200_000
 UNPACKED_BYTES_MAX: Final = 128 << 20
+CELLS_MAX: Final = 4_000_000
 HEADER_WITHIN: Final = 60
 """In how many first rows the header is looked for."""
 
 _SEPARATORS: Final = ",;\t|"
+
+
+_CREDITS: Final = ("c", "cr", "credit", "in", "credited")
+_DEBITS: Final = ("d", "db", "dr", "debit", "out", "debited")
 
 
 class Columns(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -39,7 +44,7 @@ class Columns(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
     time: str | None = None
     amount: str | None = None
     direction: str | None = None
-    credits: tuple[str, ...] = ("c", "cr", "credit", "in", "credited")
+    credits: tuple[str, ...] = _CREDITS
     paid_in: str | None = None
     paid_out: str | None = None
     balance: str | None = None
@@ -112,7 +117,8 @@ def rows_of_csv(content: bytes) -> list[tuple[int, list[str]]]:
     separator = max(_SEPARATORS, key=lambda sign: _columns(text, sign))
     rows: list[tuple[int, list[str]]] = []
     try:
-        reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
+        # Strict: a quote that is never closed must not swallow rows in silence.
+        reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
         for cells in reader:
             if len(rows) >= ROWS_MAX:
                 raise StatementUnreadable(f"the file has more than {ROWS_MAX:,} rows")
@@ -162,7 +168,7 @@ def rows_of_spreadsheet(content: bytes) -> list[tuple[int, list[str]]]:
         ) from None
     try:
         book = openpyxl.load_workbook(io.BytesIO(content), read_only=True, data_only=True)
-        sheets = [_cells(sheet) for sheet in book.worksheets[:10]]
+        sheets = _sheets(book)
     except StatementUnreadable:
         raise
     except Exception:  # noqa: BLE001 - a damaged workbook breaks its reader in any way
@@ -170,13 +176,43 @@ def rows_of_spreadsheet(content: bytes) -> list[tuple[int, list[str]]]:
     return max(sheets, key=len, default=[])
 
 
-def _cells(sheet: Any) -> list[tuple[int, list[str]]]:  # noqa: ANN401 - of two kinds of sheets
-    rows: list[tuple[int, list[str]]] = []
-    for number, row in enumerate(sheet.iter_rows(values_only=True), start=1):
-        if number > ROWS_MAX:
-            raise StatementUnreadable(f"the sheet has more than {ROWS_MAX:,} rows")
-        rows.append((number, ["" if cell is None else str(cell) for cell in row]))
-    return rows
+def _sheets(book: Any) -> list[list[tuple[int, list[str]]]]:  # noqa: ANN401 - openpyxl has no types
+    sheets, cells = [], 0
+    for sheet in book.worksheets[:10]:
+        sheet.reset_dimensions()  # what a file says of its own size need not be so
+        rows: list[tuple[int, list[str]]] = []
+        for number, row in enumerate(sheet.iter_rows(values_only=True), start=1):
+            cells += len(row)
+            if number > ROWS_MAX or cells > CELLS_MAX:
+                raise StatementUnreadable(
+                    f"the spreadsheet has more than {ROWS_MAX:,} rows or {CELLS_MAX:,} cells"
+                )
+            rows.append((number, ["" if cell is None else str(cell) for cell in row]))
+        sheets.append(rows)
+    _require_one_table(sheets)
+    return sheets
+
+
+_NAMED_MIN: Final = 3
+
+
+def _require_one_table(sheets: Sequence[Sequence[tuple[int, list[str]]]]) -> None:
+    """Refuse a workbook with a sheet for each month: one of them is not the whole."""
+    seen: set[tuple[str, ...]] = set()
+    for rows in sheets:
+        heads = {tuple(map(plain, cells)) for _, cells in rows[:HEADER_WITHIN]}
+        named = {
+            head
+            for head in heads
+            if sum(bool(name) for name in head) >= _NAMED_MIN
+            and not any(sign.isdigit() for name in head for sign in name)
+        }
+        if named & seen:
+            raise StatementUnreadable(
+                "several sheets of the spreadsheet hold a table",
+                hint="put all rows into one sheet, or send each sheet as a file of its own",
+            )
+        seen |= named
 
 
 def plain(name: str) -> str:
@@ -199,9 +235,15 @@ def find_header(
 def body(
     rows: Sequence[tuple[int, list[str]]], header: int, places: Sequence[int]
 ) -> Iterable[tuple[int, list[str]]]:
-    """Give the rows below a header in the order of the columns; a line of one cell is a note."""
+    """Give the rows below a header in the order of the columns; a line of one cell is a note.
+
+    A row that is wider than the header stays as it is: which of its cells is which, nobody knows.
+    """
+    width = len(rows[header][1])
     for number, cells in rows[header + 1 :]:
-        if sum(bool(cell.strip()) for cell in cells) > 1:
+        if any(cell.strip() for cell in cells[width:]):
+            yield number, cells
+        elif sum(bool(cell.strip()) for cell in cells) > 1:
             yield number, [cells[place] if place < len(cells) else "" for place in places]
 
 
@@ -241,6 +283,12 @@ def read_mapped(
             hint="compare the mapping with the header of the file, word by word",
         )
     header, places = found
+    known = [plain(cell) for cell in rows[header][1]]
+    if any(known.count(plain(name)) > 1 for name in columns.named):
+        raise MappingNeeded(
+            "a column of the table stands twice under one name",
+            hint="give each of the two a name of its own in the header of the file",
+        )
     table = list(body(rows, header, places))
     role = {name: place for place, name in enumerate(columns.named)}
     order = columns.dates or _day_order([cells[role[columns.at]] for _, cells in table])
@@ -250,7 +298,7 @@ def read_mapped(
             return "" if name is None else cells[role[name]].strip()
 
         when = f"{cell(columns.at)} {cell(columns.time)}".strip()
-        balance = hundredths(cell(columns.balance), columns.decimal)
+        balance = table_hundredths(cell(columns.balance), columns.decimal)
         return [
             Row(
                 number,
@@ -272,14 +320,17 @@ def read_mapped(
 
 def _moved(columns: Columns, cell: Any) -> int:  # noqa: ANN401 - a function of the caller
     if columns.amount is None:
-        came = hundredths(cell(columns.paid_in), columns.decimal) or 0
-        return came - abs(hundredths(cell(columns.paid_out), columns.decimal) or 0)
-    amount = hundredths(cell(columns.amount), columns.decimal)
+        came = table_hundredths(cell(columns.paid_in), columns.decimal) or 0
+        return came - abs(table_hundredths(cell(columns.paid_out), columns.decimal) or 0)
+    amount = table_hundredths(cell(columns.amount), columns.decimal)
     if amount is None:
         raise BadCell("needs an amount")
     if columns.direction is None:
         return amount
-    came_in = cell(columns.direction).casefold() in columns.credits
+    word = cell(columns.direction).casefold()
+    came_in = word in columns.credits
+    if not came_in and columns.credits == _CREDITS and word not in _DEBITS:
+        raise BadCell("does not tell whether money came or went")
     return abs(amount) if came_in else -abs(amount)
 
 

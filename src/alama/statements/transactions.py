@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 from collections import Counter
 from datetime import UTC
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from alama.statements.cells import BadCell, hundredths, moment
+from alama.statements.cells import DIGITS_MAX, BadCell, hundredths, moment
 from alama.statements.ledger import Declared, Direction, Kind, Pseudonyms, Statement, Status, Unread
 from alama.statements.problems import StatementUnreadable
 from alama.statements.rows import Row, Source, assemble
@@ -68,11 +69,22 @@ def read_json(content: bytes, names: Pseudonyms, zone: tzinfo) -> Statement:
 def _loaded(content: bytes) -> object:
     try:
         # Figures stay text until they are money: no double comes between.
-        return json.loads(content.decode("utf-8-sig"), parse_float=str, parse_int=str)
+        return json.loads(content.decode("utf-8-sig"), parse_float=_written_out, parse_int=str)
     except (UnicodeDecodeError, json.JSONDecodeError):
         raise StatementUnreadable("the document is not JSON, or not in UTF-8") from None
     except RecursionError:
         raise StatementUnreadable("the document is nested too deeply") from None
+
+
+_PLACES_MAX: Final = 20
+
+
+def _written_out(figures: str) -> str:
+    """Write 1.5E7 out, as some languages put fifteen millions."""
+    if "e" not in figures.lower():
+        return figures
+    value = Decimal(figures)
+    return f"{value:f}" if abs(value.adjusted()) <= _PLACES_MAX else figures
 
 
 def _text(row: Mapping[str, Any], *keys: str) -> str:
@@ -172,11 +184,17 @@ def _mono(zone: tzinfo) -> Callable[[int, Json], Row]:
             moment(_text(row, "date"), zone),
             _text(row, "narration"),
             Status.COMPLETED,
-            signs[_text(row, "type").lower()] * abs(int(_text(row, "amount"))),
-            int(balance) if balance else None,
+            signs[_text(row, "type").lower()] * abs(_minor(_text(row, "amount"))),
+            _minor(balance) if balance else None,
         )
 
     return read
+
+
+def _minor(text: str) -> int:
+    if len(text) > DIGITS_MAX:
+        raise BadCell("is no amount of money")
+    return int(text)
 
 
 class _Gsma:
@@ -205,8 +223,12 @@ class _Gsma:
         declared = declared_of(self._head, self._names, self._zone)
         if all(row.balance is None for row in found):
             found = with_running_balance(found, declared.opening)
-        first = next((row for row in self._rows if isinstance(row, dict)), {})
-        currency = _text(self._head, "currency") or _text(first, "currency") or None
+        currencies = {_text(row, "currency") for row in self._rows if isinstance(row, dict)} - {""}
+        if len(currencies) > 1:
+            raise StatementUnreadable(
+                "the transactions are in several currencies", hint="send those of one wallet"
+            )
+        currency = _text(self._head, "currency") or next(iter(currencies), None)
         source = Source("gsma_json", None, currency)
         read = assemble(source, found, self._names, unread=bad, declared=declared)
         # Fees are legs, but no transactions.

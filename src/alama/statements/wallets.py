@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 import msgspec
 
-from alama.statements.cells import BadCell, hundredths, moment
+from alama.statements.cells import BadCell, hundredths, moment, table_hundredths
 from alama.statements.ledger import Check, Declared, Kind, Pseudonyms, Statement, Status, Unread
 from alama.statements.rows import Row, Source, assemble
 
@@ -237,7 +237,7 @@ def orange(
 
 def _french(text: str) -> int:
     decimal = "," if "," in text else "."
-    return abs(hundredths(text, decimal) or 0)
+    return abs(table_hundredths(text, decimal) or 0)
 
 
 def with_running_balance(rows: Sequence[Row], opening: int | None) -> list[Row]:

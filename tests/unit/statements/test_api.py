@@ -190,6 +190,7 @@ def test_transactions_are_taken_as_json(service: Service) -> None:
         ((("file", b"<a/>"), ("mapping", b"{")), 422, "invalid_request"),
         ((("file", b"<a/>"), ("odd", b"1")), 422, "invalid_request"),
         ((("file", b'{"currency": "UGX", "transactions": []}'),), 422, "statement_unreadable"),
+        ((("file", b'{"currency": "\\ud800", "data": [{}]}'),), 422, "statement_unreadable"),
         ((("file", b" " * 9_000_000),), 413, "body_too_large"),
     ],
 )
@@ -198,3 +199,36 @@ def test_what_cannot_be_read_is_refused(
 ) -> None:
     refused = service.ask("/v1/fields", body=form(*parts), headers=FORM)
     assert (refused.status, refused.json()["code"]) == (status, code)
+
+
+@pytest.mark.parametrize(
+    "boundary", ["boundary*=a; boundary*0=b", "boundary*" + "9" * 5_000 + "=a", "boundary*=u''%E2"]
+)
+def test_a_form_whose_boundary_is_none_is_refused(service: Service, boundary: str) -> None:
+    headers = {"content-type": f"multipart/form-data; {boundary}"}
+    refused = service.ask("/v1/fields", body=b"--a--", headers=headers)
+    assert refused.status == 415
+
+
+HALF = '"\\ud800"'
+
+
+@pytest.mark.parametrize(
+    ("body", "status"),
+    [
+        ('{"transactions": [], "applicant_name": ' + HALF + "}", 400),
+        ('{"transactions": [], "mapping": {"at": ' + HALF + "}}", 400),
+        ('{"transactions": [], "currency": ' + HALF + "}", 400),
+        ('{"transactions": {}}', 422),
+        ('{"transactions": [}', 400),
+        ("[]", 400),
+        ("", 400),
+        ("[" * 100_000, 400),
+        ('{"a":' * 100_000, 400),
+    ],
+)
+def test_json_that_no_document_can_hold_is_refused(
+    service: Service, body: str, status: int
+) -> None:
+    refused = service.ask("/v1/fields", body=body.encode())
+    assert refused.status == status, refused.body

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import io
+import zipfile
 from datetime import date
 
 import openpyxl
 import pytest
 
+from alama.statements import tables
 from alama.statements.checks import check, is_doubtful
 from alama.statements.formulas import derive
 from alama.statements.ledger import Kind, Pseudonyms, Statement, Status, Unread, Verdict
@@ -305,3 +307,117 @@ def test_own_transactions_are_read_as_they_are_told() -> None:
     statement = read(told)
     assert [entry.kind for entry in statement.entries] == [Kind.SALARY_IN, Kind.AIRTIME_OUT]
     assert [row.row for row in statement.unread] == [3, 4, 5]
+
+
+def table(*rows: str, header: str = "Date,Details,Amount") -> str:
+    return "\n".join([header, *rows])
+
+
+@pytest.mark.parametrize(
+    "amount",
+    ["1.0E7", "1E5", "2.5K", "1.2m", "12abc34", "1.500", "20.000"],
+)
+def test_an_amount_that_may_mean_another_is_not_read(amount: str) -> None:
+    statement = read(table(f"2026-08-03,Pay,{amount}"))
+    assert [row.row for row in statement.unread] == [2]
+    assert verdicts(statement)["rows_read"] is Verdict.FAIL
+
+
+def test_a_debit_behind_an_amount_is_money_that_went() -> None:
+    statement = read(table("2026-08-03,Pay,500.00 Dr", "2026-08-04,Pay,KSh 70.00 CR"))
+    assert [entry.signed for entry in statement.entries] == [-500_00, 70_00]
+
+
+def test_words_that_tell_no_direction_are_not_taken_for_money_that_went() -> None:
+    told = table("2026-08-03,Deposit,500.00", "2026-08-04,Cr,70.00", header="Date,Type,Amount")
+    statement = read(told)
+    assert [entry.signed for entry in statement.entries] == [70_00]
+    assert [row.row for row in statement.unread] == [2]
+
+
+def test_a_row_wider_than_the_names_of_columns_is_not_read() -> None:
+    statement = read(table("2026-08-03,Pay,1,234.00", "2026-08-04,Pay,70.00"))
+    assert [row.row for row in statement.unread] == [2]
+    assert [entry.amount for entry in statement.entries] == [70_00]
+
+
+@pytest.mark.parametrize(
+    ("told", "kind"),
+    [
+        (table("2026-08-03,100,7", header="Date,Amount,Amount"), MappingNeeded),
+        (table("2026-08-03,Pay,5", '2026-08-04,"Pay,5', "2026-08-05,Pay,5"), StatementUnreadable),
+    ],
+)
+def test_a_table_that_could_be_read_wrong_is_refused(
+    told: str, kind: type[StatementUnreadable | MappingNeeded]
+) -> None:
+    with pytest.raises(kind):
+        read(told)
+
+
+def workbook(*sheets: list[list[object]]) -> bytes:
+    book = openpyxl.Workbook(write_only=True)
+    for rows in sheets:
+        sheet = book.create_sheet()
+        for row in rows:
+            sheet.append(row)
+    written = io.BytesIO()
+    book.save(written)
+    return written.getvalue()
+
+
+def test_a_workbook_with_a_sheet_for_each_month_is_not_read_in_part() -> None:
+    names: list[object] = ["Date", "Details", "Amount"]
+    with pytest.raises(StatementUnreadable, match="several sheets"):
+        read(workbook([names, ["2026-07-03", "Pay", 5]], [names, ["2026-08-03", "Pay", 5]]))
+
+
+def test_a_workbook_of_few_bytes_takes_no_room_for_cells_that_it_only_claims(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(tables, "CELLS_MAX", 10_000)
+    far: list[list[object]] = [[*[None] * 3_000, 1] for _ in range(5)]
+    with pytest.raises(StatementUnreadable, match="cells"):
+        read(workbook(far))
+
+
+def test_what_a_sheet_says_of_its_own_size_hides_no_row() -> None:
+    rows: list[list[object]] = [[f"2026-08-{day:02}", "Pay", day] for day in range(1, 9)]
+    source = zipfile.ZipFile(io.BytesIO(workbook([["Date", "Details", "Amount"], *rows])))
+    changed = io.BytesIO()
+    with zipfile.ZipFile(changed, "w") as target:
+        for part in source.namelist():
+            content = source.read(part)
+            if part.startswith("xl/worksheets/"):
+                content = content.replace(b"<sheetData>", b'<dimension ref="A1:C3"/><sheetData>')
+            target.writestr(part, content)
+    assert read(changed.getvalue()).rows == 8
+
+
+BOOKED = (
+    '<Ntry><Amt Ccy="{}">100.00</Amt><CdtDbtInd>CRDT</CdtDbtInd><BookgDt><Dt>2026-08-03</Dt>'
+    "</BookgDt><NtryDtls><TxDtls><AmtDtls><InstdAmt>"
+    '<Amt Ccy="KES">12900</Amt></InstdAmt></AmtDtls></TxDtls></NtryDtls></Ntry>'
+)
+
+
+def account(*currencies: str) -> str:
+    entries = "".join(BOOKED.format(one) for one in currencies)
+    return f"<Document><BkToCstmrStmt><Stmt>{entries}</Stmt></BkToCstmrStmt></Document>"
+
+
+def test_the_currency_of_an_account_is_that_of_its_entries() -> None:
+    assert read(account("USD")).currency == "USD"
+    with pytest.raises(StatementUnreadable, match="several currencies"):
+        read(account("USD", "KES"))
+
+
+def test_figures_of_json_are_read_however_a_language_puts_them() -> None:
+    row = '{"at": "2026-08-03", "direction": "in", "amount": 1.25E7}'
+    assert [entry.amount for entry in read(f"[{row}]").entries] == [1_250_000_000]
+
+
+@pytest.mark.parametrize("at", ["0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-12:00"])
+def test_a_day_that_is_none_of_our_time_is_not_read(at: str) -> None:
+    statement = read(f'[{{"at": "{at}", "direction": "in", "amount": 1}}]')
+    assert [row.reason for row in statement.unread] == ["is no day of our time"]
