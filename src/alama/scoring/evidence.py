@@ -35,6 +35,13 @@ TOKEN_MAX: Final = 16_384
 _VERSION: Final = "alama.evidence/1"
 _MARK: Final = b'"evidence"'
 
+_INVALID: Final = FieldProblem(
+    NAME, "evidence_invalid", "is not evidence as it was given to this lender"
+)
+_EXPIRED: Final = FieldProblem(
+    NAME, "evidence_expired", "is too old; have the statement read again"
+)
+
 
 class Evidence(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What a token says, and until when, in microseconds since 1970."""
@@ -110,11 +117,11 @@ def _is_same(said: Mapping[str, object], name: str, value: float) -> bool:
 def _opened(ring: Ring, book: Book, sent: object, now_us: int) -> Evidence:
     told = _read(ring, sent)
     if told is None:
-        raise _refused("evidence_invalid", "is not evidence as it was given to this lender")
+        raise InvalidApplication([_INVALID])
     if (told.lender, told.mode) != (book.lender, book.mode.value):
-        raise _refused("evidence_invalid", "is not evidence as it was given to this lender")
+        raise InvalidApplication([_INVALID])
     if now_us > told.until_us:
-        raise _refused("evidence_expired", "is too old; have the statement read again")
+        raise InvalidApplication([_EXPIRED])
     return told
 
 
@@ -135,7 +142,3 @@ def _read(ring: Ring, sent: object) -> Evidence | None:
     except (msgspec.DecodeError, UnicodeDecodeError):  # of a version that is gone
         return None
     return told if told.version == _VERSION else None
-
-
-def _refused(code: str, detail: str) -> InvalidApplication:
-    return InvalidApplication([FieldProblem(NAME, code, detail)])

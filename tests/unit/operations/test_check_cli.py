@@ -115,7 +115,7 @@ def test_a_damaged_document_is_named_with_the_way_out(
     assert policy_id in "".join(out.split())
     assert "nothing is broken" not in out
     assert main(["audit", "verify"]) == EXIT_WRONG
-    assert "is not the one that its id names" in " ".join(capsys.readouterr().out.split())
+    assert "are not those that the id names" in " ".join(capsys.readouterr().out.split())
 
 
 @pytest.mark.parametrize("options", [[], ["--quick"]])

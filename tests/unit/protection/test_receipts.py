@@ -104,7 +104,7 @@ async def give_together(opened: Installation, count: int) -> list[str]:
     for number in range(count):
         at_us = opened.clock()
         request_id = ids.request_id(at_us, os.urandom(ids.RANDOM_BYTES))
-        body = {**APPLICATION, "mobile_money_months": number}
+        body = {**APPLICATION, "mobile_money_months": number, "applicant_ref": f"A-{number}"}
         if number % 2:
             del body["applicant_ref"]
         arrival = Arrival(request_id, at_us, time.perf_counter())

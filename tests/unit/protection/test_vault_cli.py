@@ -115,7 +115,7 @@ def test_an_applicant_is_rotated_by_a_reference_from_a_pipe(
     scores = give_score(of("A-1")), give_score(of("A-1")), give_score(of("A-2"))
     monkeypatch.setattr("sys.stdin", io.StringIO("A-1\n"))
     assert run("rotate", "applicant", "--lender", "demo", "--mode", "test") == 0
-    assert capsys.readouterr().out == "2 records and replies are sealed under a new key.\n"
+    assert capsys.readouterr().out == "3 records and replies are sealed under a new key.\n"
     assert replayed(*scores)
 
 

@@ -25,6 +25,7 @@ from alama.platform import errors
 from alama.platform.http import problems
 from alama.platform.http.problems import BadParameter, InvalidRequest, MethodNotAllowed
 from alama.protection import applicants, receipts, retention
+from alama.scoring import lists
 from alama.scoring import records as scoring_records
 from alama.scoring.scores_api import listed_reply
 from alama.webhooks import records as webhooks_records
@@ -68,6 +69,7 @@ EXAMPLES: dict[type[AlamaError], AlamaError] = {
     scoring_records.IdempotencyInFlight: scoring_records.IdempotencyInFlight(),
     scoring_records.IdempotencyKeyReused: scoring_records.IdempotencyKeyReused(),
     errors.TooManyRequests: errors.TooManyRequests(7),
+    lists.ListsFull: lists.ListsFull(),
     onboarding_records.UnknownHistory: onboarding_records.UnknownHistory(),
     onboarding_records.UnknownCandidate: onboarding_records.UnknownCandidate(),
     onboarding_records.UnknownJob: onboarding_records.UnknownJob(),
@@ -94,6 +96,8 @@ ONBOARDING = [
     for _, kind in inspect.getmembers(onboarding_records, inspect.isclass)
     if issubclass(kind, AlamaError) and kind.__module__ == onboarding_records.__name__
     if not issubclass(kind, errors.StoreUnfit)  # what is damaged is for operators
+    # How a file is read is settled by `alama onboard map`.
+    if kind not in {onboarding_records.NoMapping, onboarding_records.Unmapped}
 ]
 
 
@@ -142,6 +146,7 @@ def test_every_error_that_serving_can_raise_at_a_caller_has_a_kind() -> None:
     """The others are raised at operators, by commands and at a start."""
     for_operators = {
         lenders_records.UnknownLender,
+        lenders_records.UnknownFields,
         lenders_records.UnknownKey,
         lenders_records.UnknownPolicy,
         applicants.UnknownHold,
