@@ -23,7 +23,7 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_every_drawing_is_drawn_and_nothing_runs_out_of_the_page(page: Path) -> None:
     for width, found in measured(page, 390, 820, 1280):
         assert found["title"] == "Simulation of wider"
-        assert found["drawings"] == 7
+        assert found["drawings"] == 8
         assert found["empty"] == 0, width
         assert found["headings"] >= 10
         assert found["overflow"] <= 0, width

@@ -30,6 +30,7 @@ from alama.core.lending.policy import Decision, Policy
 from alama.core.lending.policy_check import seal
 from alama.core.lending.ready_policy import ReadyPolicy
 from alama.core.lending.simulation import Case, Simulation, simulate
+from alama.core.memory import with_memory
 from alama.core.model import ReadyModel
 from alama.platform.files.packaged import builtin
 from alama.training.population.people import PopulationOptions, batches
@@ -104,7 +105,7 @@ class Truth:
         ready = ReadyModel(builtin(), "KES")
         (batch, *_) = batches(PopulationOptions(rows=size, seed=11))
         self.risk = batch.column("true_default_probability").to_numpy()
-        names = ready.catalogue.position
+        names = [field.name for field in with_memory(ready.catalogue).fields]
         rows = batch.select([n for n in batch.schema.names if n in names]).to_pylist()
         wider = _wider(default_policy("KES"))
         old, new = ReadyPolicy(default_policy("KES"), ready), ReadyPolicy(wider, ready)

@@ -10,4 +10,10 @@ public record CounterOffers(
         Optional<LoanOnOffer> review,
         List<String> asAsked,
         Map<String, Object> raw)
-        implements Answer {}
+        implements Answer {
+    /** Amounts of an applicant's loan are not for a log. */
+    @Override
+    public String toString() {
+        return "CounterOffers[]";
+    }
+}

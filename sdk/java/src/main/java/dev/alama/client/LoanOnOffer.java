@@ -14,4 +14,10 @@ public record LoanOnOffer(
         double apr,
         double defaultProbability,
         Map<String, Object> raw)
-        implements Answer {}
+        implements Answer {
+    /** Amounts of an applicant's loan are not for a log. */
+    @Override
+    public String toString() {
+        return "LoanOnOffer[]";
+    }
+}
