@@ -465,7 +465,7 @@ final class ClientTest {
     private static final Set<String> SHOWN = Set.of(
             // of decisions, and how they came about
             "requestId", "score", "tier", "defaultProbability", "decision", "recommendedLimit", "recommendedTermDays",
-            "recommendedApr", "baseScore", "contribution", "feature", "features", "code", "rule", "rules", "recourse",
+            "recommendedApr", "baseScore", "contribution", "feature", "features", "code", "rule", "rules", "cappedBy", "recourse",
             "language", "target", "model", "policy", "mode", "keyId", "processingMs", "createdAt", "currency", "fee",
             "expectedLoss", "runningCost", "funding", "margin", "tax", "aprDefinition", "simple", "nominal", "effective",
             "dueInDays", "amount", "received", "principal", "interest", "total", "cost", "withinDays", "index",
