@@ -170,6 +170,7 @@ export const StoredScore: Shape<answers.StoredScore> = {
   mode: text,
   key_id: text,
   application: isObject,
+  evidence: optional(nullable(isObject)),
   review: optional(nullable(object(Review))),
   outcome: optional(nullable(object(Outcome))),
 };
