@@ -42,6 +42,28 @@ ALLOWED: dict[str, str] = {
             "POST /v1/onboarding/rollbacks: request field reason",
         )
     },
+    **dict.fromkeys(
+        (
+            "POST /v1/fields: request field file became required",
+            "POST /v1/fields: request field transactions became required",
+            "POST /v1/fields: request no longer accepts string",
+            *(
+                f"POST /v1/{place} no longer accepts a value outside its pattern"
+                for place in (
+                    "lists/entries: request field entries[].name",
+                    "lists/entries: request field entries[].note",
+                    "lists/entries: request field entries[].until",
+                    "lists/remove: request field name",
+                    "loans: request field applicant_ref",
+                    "loans: request field loans[].applicant_ref",
+                )
+            ),
+            "POST /v1/loans: request field applicant_ref no longer accepts a value outside its not",
+            "POST /v1/loans: request field loans[].applicant_ref no longer accepts a value outside "
+            "its not",
+        ),
+        "it was refused before, and the document did not say so",
+    ),
     "POST /v1/explain: query target parameter no longer accepts a value outside its pattern": (
         "it accepts the same: of three patterns one had the others in it"
     ),

@@ -367,8 +367,6 @@ SERVER: Final = {"url": "/", "description": "This installation."}
 
 PROBLEM_JSON: Final = problems.MEDIA_TYPE.decode()
 
-_FILE: Final = {"type": "string", "format": "binary"}
-
 _OF_EVERY_REPLY: Final = ("Request-Id", "X-Request-Id")
 
 DESCRIPTION: Final = """\
@@ -480,11 +478,13 @@ def _operation(operation: Operation) -> Json:
             "description": operation.body_told,
             "content": {JSON: _content(_body(operation.body, operation), operation.requests)},
         }
-    if operation.file_types:
+    if operation.files:
         told["requestBody"] = {
             "required": True,
             "description": operation.body_told,
-            "content": {media_type: {"schema": _FILE} for media_type in operation.file_types},
+            "content": {
+                media_type: {"schema": schema} for media_type, schema in operation.files.items()
+            },
         }
     told["responses"] = {
         **{str(status): _success(reply) for status, reply in operation.replies.items()},

@@ -37,7 +37,7 @@ from alama.platform.http.operation import (
 )
 from alama.platform.http.problems import InvalidRequest
 from alama.platform.timeouts import run_with_timeout
-from alama.scoring.api import RequestId
+from alama.scoring.api import REFERENCE, RequestId
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -84,7 +84,11 @@ class NewLoanEvent(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One thing that happened to a loan."""
 
     applicant_ref: Annotated[
-        Word, Meta(description="Whose loan it is: the reference that its application had.")
+        str,
+        Meta(
+            description="Whose loan it is: the reference that its application had.",
+            extra_json_schema={name: rule for name, rule in REFERENCE.items() if name != "type"},
+        ),
     ]
     loan: Annotated[Word, Meta(description="Your own name for the loan, the same in each event.")]
     kind: Annotated[

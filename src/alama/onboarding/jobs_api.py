@@ -41,6 +41,7 @@ from alama.platform.http.exchange import (
 from alama.platform.http.fields import Rule
 from alama.platform.http.operation import (
     BODY,
+    FILE,
     RATE,
     Json,
     Link,
@@ -371,7 +372,7 @@ class JobEndpoints:
         "read at a time, and lenders take turns.",
         scope=Scope.PILOT_WRITE,
         parameters=("use_region", "exclude", "keep", "groups"),
-        file_types=tuple(FILE_TYPES),
+        files=dict.fromkeys(FILE_TYPES, FILE),
         body_told="The file itself, at most 64 MiB, also where it came packed, with "
         "`Content-Encoding: gzip`; CSV may be a gzip file. Text with other separators and "
         "encodings, other ways to write days and amounts, and an Excel workbook are read where "

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from sqlalchemy import delete, func, insert, select, update
 
-from alama.core.application import looks_personal, may_be_word
+from alama.core.application import is_visible, looks_personal, may_be_word
 from alama.core.errors import AlamaError
 from alama.core.lending.policy import Rule
 from alama.platform.acts import Act, ActKind, ActLog, Detail, act_in_book
@@ -393,7 +393,7 @@ def require_reference(said: str) -> str:
 
 def is_line(text: str) -> bool:
     """Say whether a text fits on a line, and is one."""
-    return text.isprintable() and 1 <= len(text.strip()) <= TEXT_MAX
+    return is_visible(text) and bool(text.strip()) and len(text) <= TEXT_MAX
 
 
 def names_applicant(said: Listing) -> bool:
@@ -406,7 +406,7 @@ def checked(said: Listing) -> Listing:
     reference = require_reference(said.applicant_ref)
     if not is_line(said.person):
         raise InvalidName(f"a name has 1 to {TEXT_MAX} characters, all on one line")
-    if said.note and not is_line(said.note):
+    if said.note.strip() and not is_line(said.note):
         raise InvalidName(f"a note has at most {TEXT_MAX} characters, all on one line")
     if names_applicant(said):
         raise InvalidName(

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import msgspec
 from msgspec import Meta
 
+from alama.core.application import CONTROLS
 from alama.core.errors import FieldProblem
 from alama.core.intake import members
 from alama.platform.book import Scope
@@ -17,7 +18,7 @@ from alama.platform.days import DAY_US, day_number, moment, moment_if
 from alama.platform.http import fields, parameters
 from alama.platform.http.bodies import json_body
 from alama.platform.http.exchange import Call, Reply, Utc, encode_json, private_json
-from alama.platform.http.fields import Rule
+from alama.platform.http.fields import SPACE, Rule
 from alama.platform.http.operation import (
     AT_US,
     BODY,
@@ -83,10 +84,14 @@ _APPLICANT = Annotated[
         extra_json_schema={name: rule for name, rule in REFERENCE.items() if name != "type"},
     ),
 ]
-_LINE: Final = {"maxLength": TEXT_MAX}
+_LINE: Final = f"^[^{CONTROLS}]*[^{SPACE}{CONTROLS}][^{CONTROLS}]*$"
 _NAME = Annotated[
     str,
-    Meta(description="Who says so.", examples=["W. Mutua"], extra_json_schema=_LINE),
+    Meta(
+        description="Who says so.",
+        examples=["W. Mutua"],
+        extra_json_schema={"maxLength": TEXT_MAX, "pattern": _LINE},
+    ),
 ]
 
 
@@ -104,14 +109,17 @@ class NewListEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     name: _NAME
     until: Annotated[
         date | None,
-        Meta(description="The last day on the list, UTC; null: until somebody removes them."),
+        Meta(
+            description="The last day on the list, UTC; null: until somebody removes them.",
+            extra_json_schema={"pattern": "^(20[0-9]{2}|2100)-"},
+        ),
     ] = None
     note: Annotated[
         str,
         Meta(
             description="One line for whoever asks why. It is kept in clear: name the case, not "
             "the applicant, who reads it in an export.",
-            extra_json_schema=_LINE,
+            extra_json_schema={"maxLength": TEXT_MAX, "pattern": f"^[^{CONTROLS}]*$"},
         ),
     ] = ""
 
@@ -385,7 +393,7 @@ def _require_line(text: str) -> None:
 
 
 def _require_note(text: str) -> None:
-    if text and not is_line(text):
+    if text.strip() and not is_line(text):
         raise ValueError
 
 

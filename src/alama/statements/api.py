@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING, Annotated, Final
 
@@ -16,7 +17,7 @@ from alama.platform.errors import Busy, ModelUnavailable
 from alama.platform.http import parameters
 from alama.platform.http.bodies import json_body
 from alama.platform.http.exchange import INT32, Call, Reply, encode_json, private_json
-from alama.platform.http.operation import Operation, Success, reference
+from alama.platform.http.operation import FILE, Json, Operation, Success, reference
 from alama.platform.http.problems import (
     BadParameter,
     BodyTooLarge,
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
 BYTES_MAX: Final = 8 << 20
 FILES_MAX: Final = 12
 NAME_MAX: Final = 200
+_COUNTRY: Final = re.compile("[A-Za-z]{2}")
 FORM: Final = "multipart/form-data"
 
 Figure = Annotated[float, Meta(description="As the formula of its name gives it.")]
@@ -179,6 +181,10 @@ _TOLD: Final = {
 }
 
 
+def _fits(text: str) -> bool:
+    return len(text) <= NAME_MAX
+
+
 def _form(told: dict[str, object]) -> _Form:
     """Read what stands beside the files, with every broken rule at once."""
     read = _Form()
@@ -193,7 +199,8 @@ def _form(told: dict[str, object]) -> _Form:
                 value = msgspec.json.decode(value)  # noqa: PLW2901 - a part of a form is text
             converted = msgspec.convert(value, kind)
             msgspec.json.encode(converted)  # what no document can hold is refused here
-            if isinstance(converted, str) and len(converted) > NAME_MAX:
+            fits = _COUNTRY.fullmatch if name == "country" else _fits
+            if isinstance(converted, str) and not fits(converted):
                 problems.append(FieldProblem(name, "invalid_value", _TOLD[name]))
             setattr(read, name, converted)
         except (msgspec.MsgspecError, UnicodeDecodeError, ValueError, RecursionError):
@@ -232,6 +239,44 @@ def _of_json(body: bytes) -> tuple[list[bytes], _Form]:
     return [body], _form(beside)
 
 
+_BESIDE: Final[Json] = {
+    "as_of": {"type": "string", "format": "date", "description": "Today, unless said."},
+    "opened_on": {"type": "string", "format": "date", "description": "Of the wallet."},
+    "country": {"type": "string", "pattern": f"^{_COUNTRY.pattern}$", "description": "Its clock."},
+    "zone": {
+        "type": "string",
+        "description": "Where the country has several.",
+        "examples": ["Africa/Nairobi", "+03:00"],
+    },
+    "applicant_name": {
+        "type": "string",
+        "maxLength": NAME_MAX,
+        "description": "Compared with the name of the holder.",
+    },
+    "password": {"type": "string", "maxLength": NAME_MAX, "description": "Of a locked PDF."},
+}
+_FORM: Final[Json] = {
+    "type": "object",
+    "description": "A form with the files.",
+    "required": ["file"],
+    "additionalProperties": False,
+    "properties": {
+        "file": {"type": "array", "minItems": 1, "maxItems": FILES_MAX, "items": FILE},
+        **_BESIDE,
+        "mapping": {"type": "string", "description": "JSON that names the columns of a table."},
+    },
+}
+_TRANSACTIONS: Final[Json] = {
+    "type": "object",
+    "description": "The transactions themselves.",
+    "required": ["transactions"],
+    "properties": {
+        "transactions": {"type": "array", "items": {}, "description": "Of one wallet."},
+        **_BESIDE,
+    },
+}
+
+
 # ------------------------------------------------------------------------------- operations
 
 
@@ -261,7 +306,7 @@ class FieldsEndpoint:
         "`zone` (default: those of the policy), `password`, and `applicant_name`, which is "
         "compared with the holder's. Together at most 8 MiB.",
         scope=Scope.WRITE,
-        file_types=(FORM, "application/json"),
+        files={FORM: _FORM, "application/json": _TRANSACTIONS},
         body_told="Statements as `file` in a form, or transactions as a JSON object; beside them "
         "what is named above. At most 8 MiB.",
         replies={
@@ -328,7 +373,9 @@ def _place(form: _Form, policy: ReadyPolicy) -> Place:
     if form.country is None and form.zone is None:
         return place_of_policy(policy)
     try:
-        return place_of(form.country or policy.policy.jurisdiction, form.zone)
+        return place_of(
+            policy.policy.jurisdiction if form.country is None else form.country, form.zone
+        )
     except UnknownPlace:
         name = "country" if form.zone is None else "zone"
         raise InvalidRequest([FieldProblem(name, "invalid_value", _TOLD[name])]) from None

@@ -228,8 +228,8 @@ class Tariff:
         if due < due_min:  # noqa: PLR1730
             due = due_min
         due_max = amount * self._cap_share + self._cap_beside
-        if due > due_max:  # noqa: PLR1730
-            due = due_max if due_max > amount else amount
+        if due > due_max:
+            due = max(due_max, amount)
         return due
 
     def is_capped(self, probability: Probability, amount: float) -> bool:

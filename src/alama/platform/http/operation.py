@@ -22,8 +22,12 @@ if TYPE_CHECKING:
     from alama.platform.http.exchange import Reply
 
 
+Json = dict[str, Any]
+Schema = Json
+
 Method = TypeVar("Method", bound="Callable[..., Awaitable[Reply]]")
 
+FILE: Final[Schema] = {"type": "string", "format": "binary"}
 JSON: Final = "application/json"
 HTML: Final = "text/html; charset=utf-8"
 RATE: Final = ("RateLimit", "RateLimit-Policy", "Cache-Control")
@@ -94,9 +98,9 @@ class Operation:
     With a scope it needs a key that has it; with `any_key`, a key whatever its scopes.
 
     `requests` are examples of its body, the one to show first; `body_told` says what it is. Where
-    there is an `other_body`, either will do. A body that is a file has one of the media types
-    `file_types`, and no schema. `elsewhere` tells where to go with the other methods of the path.
-    What is `for_operators` is for whoever runs the service, and has no second path.
+    there is an `other_body`, either will do. A body that is no document has one of the media types
+    of `files`, each with its schema. `elsewhere` tells where to go with the other methods of the
+    path. What is `for_operators` is for whoever runs the service, and has no second path.
     """
 
     path: str
@@ -111,7 +115,7 @@ class Operation:
     parameters: tuple[str, ...] = ()
     body: str | None = None
     other_body: str | None = None
-    file_types: tuple[str, ...] = ()
+    files: Mapping[str, Schema] | None = None
     body_told: str = "One application. At most 64 KiB of UTF-8, plain or gzip."
     body_required: bool = True
     requests: tuple[str, ...] = ()
@@ -144,10 +148,6 @@ def operations_of(endpoints: type) -> Iterator[tuple[str, Operation]]:
 
 AT_US: Final = 1_790_000_000_000_000
 REQUEST_ID: Final = ids.request_id(AT_US, bytes.fromhex("5d1f0a9c3b7e42"))
-
-
-Json = dict[str, Any]
-Schema = Json
 
 
 def reference(name: str) -> Schema:
