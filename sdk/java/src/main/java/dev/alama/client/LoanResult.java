@@ -10,4 +10,10 @@ public record LoanResult(String loan, String result, Optional<String> message, M
     public boolean refused() {
         return message.isPresent();
     }
+
+    /** Shows nothing of a borrower: a name of a loan may say whose it is. */
+    @Override
+    public String toString() {
+        return "LoanResult[result=" + result + ", message=" + message + "]";
+    }
 }

@@ -489,7 +489,7 @@ final class ClientTest {
             // of keys, but for the key
             "lender", "scopes", "expiresAt", "rateLimit", "burst",
             // fixed sentences of the service
-            "Explanation.notice", "OutcomeResult.message", "WebhookTestEvent.message",
+            "Explanation.notice", "OutcomeResult.message", "LoanResult.message", "WebhookTestEvent.message",
             // of the service, of the fake, of a broken rule, and the words of open sets
             "status", "version", "Health.reason", "method", "path", "pointer", "FieldError.detail", "word");
 
