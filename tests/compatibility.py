@@ -58,9 +58,10 @@ ALLOWED: dict[str, str] = {
                     "loans: request field loans[].applicant_ref",
                 )
             ),
-            "POST /v1/loans: request field applicant_ref no longer accepts a value outside its not",
-            "POST /v1/loans: request field loans[].applicant_ref no longer accepts a value outside "
-            "its not",
+            *(
+                f"POST /v1/loans: request field {field} no longer accepts a value outside its not"
+                for field in ("applicant_ref", "loans[].applicant_ref")
+            ),
         ),
         "it was refused before, and the document did not say so",
     ),
