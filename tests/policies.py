@@ -125,7 +125,9 @@ def random_policy(rng: Rng) -> Policy:
         ),
         repayment=repayment,
     )
-    policy = msgspec.structs.replace(policy, rules=policy.rules + random_capping_rules(rng, policy))
+    # By dice of their own: what is drawn after them stays what it was.
+    capping = random_capping_rules(rng.spawn(1)[0], policy)
+    policy = msgspec.structs.replace(policy, rules=policy.rules + capping)
     try:
         return seal(policy)
     except InvalidPolicy:  # a fee that is deducted, and is too much for the cap

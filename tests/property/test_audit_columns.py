@@ -41,6 +41,7 @@ OF_ERASED_SCORES = {
     "recommended_apr",
     "processing_ms",
     "expected_loss",
+    "propensity",
     "sealed",
 }
 """Columns that the digest covered, which nobody can make any more."""

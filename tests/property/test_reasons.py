@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from decimal import Decimal
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import numpy as np
@@ -12,13 +13,25 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from alama.core.application import Application
+from alama.core.application import Application, remembering
 from alama.core.assess import Assessment, assess
 from alama.core.lending.circumstances import Circumstances
 from alama.core.lending.draft import default_policy
 from alama.core.lending.offer import find_loan, find_loan_to_confirm
-from alama.core.lending.policy import HOLDS, SEVERITY, Decision, Rule
+from alama.core.lending.policy import (
+    HOLDS,
+    SEVERITY,
+    Borrowing,
+    Decision,
+    Exploration,
+    Exposure,
+    Ladder,
+    Policy,
+    Rule,
+)
+from alama.core.lending.policy_check import seal
 from alama.core.lending.ready_policy import Objection, ReadyPolicy
+from alama.core.memory import Remembered
 from alama.core.model import ReadyModel
 from alama.core.reasons import dictionary, tell
 from alama.core.reasons.dictionary import LENDER_RULE, NOT_GIVEN, Language, Safer, Shown
@@ -35,13 +48,17 @@ from alama.core.reasons.tell import (
 )
 from alama.core.scorecard import Scored
 from alama.core.tables import MISSING
+from alama.core.units import Money
 from alama.platform.files.packaged import languages
 from tests.applications import random_application
 from tests.explanations import GENERIC
 from tests.factories import ready_model
-from tests.policies import random_policy
+from tests.policies import one_of, random_policy
 from tests.recourse import random_booking
 from tests.tries import tries
+
+if TYPE_CHECKING:
+    from tests.factories import Rng
 
 LANGUAGES = languages()
 ENGLISH = LANGUAGES[0]
@@ -79,13 +96,50 @@ def random_case(seed: int) -> Case:
     if seed % 4 == 0:
         known = tuple(random_booking(rng, card) for card in model.model.cards)
         model = ReadyModel(msgspec.structs.replace(model.model, booking=known), model.currency)
-    ready = ReadyPolicy(policy, model)
     application = random_application(rng, model)
+    if seed % 3 == 1:
+        policy = remembering_policy(rng, policy)
+        application = remembering(application, random_past(rng), model.catalogue)
+    ready = ReadyPolicy(policy, model)
     holds = tuple(hold for hold in Rule if hold in HOLDS and rng.random() < 0.03)
     return Case(model, ready, application, assess(model, ready, application, Circumstances(holds)))
 
 
+def remembering_policy(rng: Rng, policy: Policy) -> Policy:
+    """Give a policy that looks at what the borrower is remembered by, in one way or several."""
+    looks: dict[str, Any] = {
+        "borrower": Borrowing(late_days_max=3, asked_per_day_max=4),
+        "exposure": Exposure(Money(8_000.0)),
+        "ladder": Ladder(Money(2_000.0), 1.5),
+    }
+    kept = {name: look for name, look in looks.items() if rng.random() < 0.6}
+    return seal(msgspec.structs.replace(policy, **kept))
+
+
+def random_past(rng: Rng) -> Remembered:
+    return Remembered(
+        open_loans=int(rng.integers(0, 3)),
+        open_balance=one_of(rng, 0.0, 0.0, 1_500.0, 30_000.0),
+        loans_repaid=int(rng.integers(0, 9)),
+        applications_1d=int(rng.integers(0, 6)),
+        largest_repaid=one_of(rng, 0.0, 2_000.0, 20_000.0),
+        days_past_due=one_of(rng, 0, 0, 0, 9),
+    )
+
+
+def random_moment(seed: int) -> Case:
+    """Give a case of somebody on a list, or of one just below the cut-off, for whom lots fall."""
+    case, rng = random_case(seed), np.random.default_rng(seed)
+    cell = Exploration(share=0.5, score_min=300, limit_max=2_000, daily_max=9)
+    policy = seal(msgspec.structs.replace(default_policy("KES"), exploration=cell))
+    ready = ReadyPolicy(policy, case.model)
+    around = Circumstances(listed=one_of(rng, None, Rule.BLOCKED, Rule.WATCHED), draw=0.25)
+    said = assess(case.model, ready, case.application, around)
+    return Case(case.model, ready, case.application, said)
+
+
 CASES = SEEDS.map(random_case)
+MOMENTS = SEEDS.map(random_moment)
 
 
 def objections(case: Case) -> list[Objection]:
@@ -129,7 +183,8 @@ def names(reason: Reason, rule: str) -> bool:
 
 @pytest.mark.long
 def test_the_cases_meet_every_code() -> None:
-    told = [reason.code for seed in range(1_200) for reason in random_case(seed).reasons()]
+    cases = [*map(random_case, range(1_200)), *map(random_moment, range(600))]
+    told = [reason.code for case in cases for reason in case.reasons()]
     by_field = {code for own in ENGLISH.fields.values() for code in (own.lowers, own.raises)}
     assert set(told) == {*by_field, *Rule, *GENERIC} == set(ENGLISH.texts)
 
@@ -148,6 +203,16 @@ def test_what_decided_is_named_first_and_no_other_rule_is(case: Case) -> None:
     assert len(of_rules) == min(len(expected), REASONS_MAX)
     assert all(map(names, of_rules, expected))
     assert all(reason.contribution is None for reason in of_rules)
+
+
+@tries(120)
+@given(MOMENTS)
+def test_a_list_is_named_where_it_decided_and_a_lot_wherever_it_fell(case: Case) -> None:
+    told = [reason.code for reason in case.reasons()]
+    assert (Rule.EXPLORED in told) is case.said.explored
+    assert (Rule.BLOCKED in told) is (Rule.BLOCKED in case.said.rules)
+    if Rule.WATCHED in case.said.rules and case.said.decision is Decision.REVIEW:
+        assert told[0] == Rule.WATCHED
 
 
 # --------------------------------------------------------------------------------------- fields

@@ -314,13 +314,13 @@ def test_no_change_that_chance_finds_is_better_for_those_who_spend_too_much(seed
     assert_no_draw_is_better(case, rng, 100)
 
 
-@pytest.mark.parametrize("seed", [200_196, 200_547, 200_595])
+@pytest.mark.parametrize("seed", [200_162, 200_547, 200_595])
 def test_a_loan_that_pays_for_itself_is_found_where_a_smaller_one_does_not(seed: int) -> None:
     assert random_case(seed).find().status is Status.FOUND
     assert_no_draw_is_better(random_case(seed), np.random.default_rng(seed), 500)
 
 
-@pytest.mark.parametrize("seed", [200_002, 200_004, 200_057, 200_305, 200_674])
+@pytest.mark.parametrize("seed", [200_002, 200_057, 200_161, 200_305, 200_674])
 def test_whoever_has_the_points_is_told_a_rule_and_no_field(seed: int) -> None:
     told = random_case(seed).find()
     assert {obstacle.hindrance for obstacle in told.binding} == {Hindrance.RULE}

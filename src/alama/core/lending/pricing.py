@@ -220,7 +220,7 @@ class Tariff:
         return (self._due(probability, amount) + self._rounding) / self.months
 
     def _due(self, probability: Probability, amount: float) -> float:
-        """Give what is due in all."""
+        """Give what is due in all: no cap makes it less than what was lent."""
         spent = amount * self._spent_share + self._spent_beside
         due = spent / (1.0 - probability * self._loss_given_default)
         # `min` and `max` would take as long as all the rest.
@@ -229,7 +229,7 @@ class Tariff:
             due = due_min
         due_max = amount * self._cap_share + self._cap_beside
         if due > due_max:  # noqa: PLR1730
-            due = due_max
+            due = due_max if due_max > amount else amount
         return due
 
     def is_capped(self, probability: Probability, amount: float) -> bool:

@@ -137,15 +137,17 @@ class ScoreCheck:
         row = stored.row
         try:
             record = open_packed(self._vault, stored)
-            salt = unpack(record, row.request_id).salt
+            sealed = unpack(record, row.request_id)
         except StoreUnfit as error:
             yield Finding(Trouble.CHANGED, row.request_id, str(error))
         else:
-            if digest(salt, row.in_clear, record) == known:
+            if digest(sealed.salt, row.in_clear, record) != known:
+                yield Finding(Trouble.CHANGED, row.request_id, "its digest is another")
+            elif row.propensity != sealed.assessment.propensity:
+                yield Finding(Trouble.CHANGED, row.request_id, "its propensity is another")
+            else:
                 self.proved += 1
                 yield from self._found_by(stored, record)
-            else:
-                yield Finding(Trouble.CHANGED, row.request_id, "its digest is another")
 
     def _can_be_opened(self, stored: StoredScore) -> bool:
         """Say whether the key of the lender that it takes is there."""

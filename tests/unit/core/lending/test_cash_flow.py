@@ -8,7 +8,7 @@ from functools import partial
 import msgspec
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from scipy.optimize import brentq
 
@@ -46,6 +46,8 @@ CAPS = st.builds(
     below_break_even=st.just(Decision.REVIEW),
     charges_max=st.sampled_from([None, 0.3, 1.0]),
 )
+CHEAP = Pricing(0.0, Money(0.0), 0.0, Apr(0.1), Apr(0.0), fee_per_loan=Money(0.5))
+TIGHT = Caps(Apr(60.0), Decision.REVIEW)
 
 
 @st.composite
@@ -156,6 +158,17 @@ def test_the_parts_of_a_price_are_the_price(
 
 
 @given(tariffs(), PROBABILITIES, st.floats(10.0, 1e6), st.integers(1, 500))
+@example(  # of so little that the fee kept back is more than the cap leaves: 5 are due for 5
+    (
+        Tariff(CHEAP, TIGHT, 7, Repayment(fees=Fees.DEDUCTED, saving=0.0), 1),
+        Repayment(fees=Fees.DEDUCTED, saving=0.0),
+        TIGHT,
+        1,
+    ),
+    Probability(0.0),
+    16.0,
+    1,
+)
 def test_no_payment_is_beyond_the_room_of_its_days_nor_too_large_a_share(
     drawn: tuple[Tariff, Repayment, Caps, int], probability: Probability, inflow: float, step: int
 ) -> None:
