@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import random
-from datetime import datetime, timedelta, timezone
+from datetime import date, datetime, timedelta, timezone
 from typing import Final, NamedTuple
 
+import msgspec
+
 from alama.statements.ledger import Direction, Entry, Kind, Pseudonyms, Statement, Status
-from alama.statements.pdf.printed import MpesaLine, MtnLine, mpesa_lines, mtn_lines, party_of
+from alama.training.population.ledgers import Ledger, Leg, figures
+from alama.training.population.printed import MpesaLine, MtnLine, mpesa_lines, mtn_lines, party_of
 from tests.statement_pdfs import Sheet, draw_mpesa, draw_mtn
 
 KENYA: Final = timezone(timedelta(hours=3))
@@ -57,8 +60,25 @@ class Known(NamedTuple):
     def mpesa_pdf(self) -> bytes:
         return draw_mpesa(self.sheet, self.mpesa())
 
+    def figures(self) -> dict[str, float]:
+        """Count what the fields of the day of the statement should come to."""
+        legs = tuple(
+            Leg(**msgspec.structs.asdict(one) | {"balance_after": one.balance_after or 0})
+            for one in self.entries
+        )
+        sheet, first = self.sheet, self.entries[0].at.date()
+        covered = sheet.first_day if sheet.opening else first
+        counted = figures(Ledger(legs, covered, sheet.made_on, "KES", self.seed, sheet.opening))
+        months = [n for n in range(36) if _so_many_months_after(first, n) <= sheet.made_on]
+        return counted | {"mm_months": max(months)}
+
     def mtn_pdf(self) -> bytes:
         return draw_mtn(self.sheet, self.mtn())
+
+
+def _so_many_months_after(day: date, months: int) -> date:
+    year, month = divmod(day.year * 12 + day.month - 1 + months, 12)
+    return date(year, month + 1, min(day.day, 28))
 
 
 def known(seed: int, rows: int = 60, password: str | None = None, legs: int = 3) -> Known:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from reportlab.pdfgen.canvas import Canvas
 
-    from alama.statements.pdf.printed import MpesaLine, MtnLine
+    from alama.training.population.printed import MpesaLine, MtnLine
 
 PRODUCER: Final = "Alama population"
 _NOTICE: Final = "Synthetic statement: this person does not exist"

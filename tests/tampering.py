@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 
 import pypdfium2
 
-from alama.statements.pdf.printed import MpesaLine, MtnLine
+from alama.training.population.printed import MpesaLine, MtnLine
 from tests.drawn_statements import Known
 from tests.statement_pdfs import Sheet, draw_mpesa, draw_mtn
 

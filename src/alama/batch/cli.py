@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from alama.core import memory
 from alama.core.errors import InvalidPolicy
 from alama.core.lending.ready_policy import ReadyPolicy
 from alama.core.model import Model, ReadyModel
@@ -162,9 +163,17 @@ def _differences(scoring: Scoring) -> list[str]:
             for name in scoring.ignored
         )
         lines.append(f"Columns that the model does not name, ignored: {', '.join(told)}")
-    if scoring.absent:
-        absent = ", ".join(scoring.absent)
+    unsaid = [name for name in scoring.absent if name not in memory.NAMES]
+    if unsaid:
+        absent = ", ".join(unsaid)
         lines.append(f"Fields of the model that the file lacks, taken as not given: {absent}")
+    unknown = [name for name in scoring.absent if name in memory.NAMES]
+    if unknown:
+        absent = ", ".join(unknown)
+        lines.append(
+            f"What a book remembers is not known of a file, taken as not given: {absent}. "
+            "Scores of borrowers who are remembered differ"
+        )
     return lines
 
 

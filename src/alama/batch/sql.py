@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from alama.core import calibration
+from alama.core import calibration, memory
 from alama.core.application import fold
 from alama.core.model import Model, money_factor
 from alama.core.scorecard import cuts_in
@@ -49,6 +49,12 @@ _HEADER: Final = """\
 -- fold ASCII letters and spaces alone: send a word with other letters folded (lower case, trimmed).
 """
 
+_REMEMBERED: Final = """\
+--
+-- A query does not know what Alama remembers of a borrower. Give as columns what your books said
+-- on the day of each application, or scores differ from those of the service: {names}
+"""
+
 _DOUBLE: Final = "DOUBLE PRECISION"
 
 _SOURCE: Final = "source"
@@ -77,6 +83,9 @@ def as_sql(model: Model, cards: Sequence[Card], currency: str | None = None) -> 
         table=TABLE,
         key=KEY,
     )
+    remembered = ", ".join(name for name in names if name in memory.NAMES)
+    if remembered:
+        header += _REMEMBERED.format(names=remembered)
     return (
         f"{header}WITH inputs AS (\n  SELECT {_SOURCE}.{KEY},\n{inputs}\n"
         f"  FROM {TABLE} AS {_SOURCE}\n),\n"

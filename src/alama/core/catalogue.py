@@ -117,6 +117,11 @@ class Field(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
     lawful: str = ""
 
     @property
+    def learnable(self) -> bool:
+        """Say whether a model may read it."""
+        return self.use in {Use.MODEL, Use.MEMORY}
+
+    @property
     def numeric(self) -> bool:
         """Say whether values are numbers."""
         return self.kind is not Kind.WORD
@@ -163,7 +168,7 @@ class Catalogue(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=Tr
     @cached_property
     def model_fields(self) -> tuple[Field, ...]:
         """Give the fields that a model may read."""
-        return tuple(field for field in self.fields if field.use is Use.MODEL)
+        return tuple(field for field in self.fields if field.learnable)
 
     @cached_property
     def core_names(self) -> tuple[str, ...]:
@@ -185,13 +190,13 @@ class Catalogue(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=Tr
         kept = set(names)
         return msgspec.structs.replace(
             self,
-            fields=tuple(f for f in self.fields if f.use is not Use.MODEL or f.name in kept),
+            fields=tuple(f for f in self.fields if not f.learnable or f.name in kept),
         )
 
 
 def _check(catalogue: Catalogue) -> None:
     seen: set[str] = set(catalogue.prohibited)
-    if not any(field.use is Use.MODEL for field in catalogue.fields):
+    if not any(field.learnable for field in catalogue.fields):
         raise InvalidCatalogue("the catalogue has no field that a model may read")
     for field in catalogue.fields:
         spellings = {field.name, field.other_spelling or field.name}

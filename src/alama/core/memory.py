@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
 
-from alama.core.catalogue import Catalogue, Direction, Field, Kind, Use
+from alama.core.catalogue import Catalogue, Direction, Field, Kind, Labels, Use
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
@@ -44,7 +44,9 @@ class Remembered(msgspec.Struct, frozen=True, gc=False):
     days_past_due: int = 0
 
 
-def _count(name: str, unit: str, meaning: str, direction: Direction = Direction.RISKIER) -> Field:
+def _count(
+    name: str, unit: str, meaning: str, labels: Labels, direction: Direction = Direction.RISKIER
+) -> Field:
     return Field(
         name=name,
         kind=Kind.INTEGER,
@@ -54,10 +56,11 @@ def _count(name: str, unit: str, meaning: str, direction: Direction = Direction.
         meaning=meaning,
         direction=direction,
         use=Use.MEMORY,
+        labels=labels,
     )
 
 
-def _money(name: str, meaning: str, direction: Direction) -> Field:
+def _money(name: str, meaning: str, labels: Labels, direction: Direction) -> Field:
     return Field(
         name=name,
         kind=Kind.NUMBER,
@@ -68,24 +71,113 @@ def _money(name: str, meaning: str, direction: Direction) -> Field:
         meaning=meaning,
         direction=direction,
         use=Use.MEMORY,
+        labels=labels,
     )
 
 
 FIELDS: Final = (
-    _count("open_loans", "loans", "loans not paid back yet, with those approved within 3 days"),
+    _count(
+        "open_loans",
+        "loans",
+        "loans not paid back yet, with those approved within 3 days",
+        Labels(
+            en="how many of your loans are not paid back yet",
+            sw="idadi ya mikopo yako ambayo haijalipwa bado",
+            fr="le nombre de vos prêts qui ne sont pas encore remboursés",
+        ),
+    ),
     _money(
         "open_balance",
         "what is still owed on them, with what was approved within 3 days",
+        Labels(
+            en="what you still owe on earlier loans",
+            sw="kiasi ambacho bado unadaiwa kwenye mikopo ya awali",
+            fr="ce que vous devez encore sur des prêts antérieurs",
+        ),
         Direction.RISKIER,
     ),
-    _count("loans_repaid", "loans", "loans paid back in full", Direction.SAFER),
-    _count("worst_days_past_due", "days", "the latest that any payment of any loan ever was"),
-    _count("days_since_last_loan", "days", "days since the last loan was paid out", Direction.FREE),
-    _count("applications_1d", "applications", "applications in the 24 hours before this one"),
-    _count("applications_30d", "applications", "applications in the 30 days before this one"),
-    _count("declined_7d", "applications", "those of the 7 days before this one that were declined"),
-    _money("largest_repaid", "the largest loan that was paid back in full", Direction.SAFER),
-    _count("days_past_due", "days", "how late the latest unpaid payment is now"),
+    _count(
+        "loans_repaid",
+        "loans",
+        "loans paid back in full",
+        Labels(
+            en="how many loans you have paid back",
+            sw="idadi ya mikopo ambayo umelipa yote",
+            fr="le nombre de prêts que vous avez remboursés",
+        ),
+        Direction.SAFER,
+    ),
+    _count(
+        "worst_days_past_due",
+        "days",
+        "the latest that any payment of any loan ever was",
+        Labels(
+            en="the latest that you ever paid",
+            sw="muda mrefu zaidi ambao umewahi kuchelewa kulipa",
+            fr="votre plus long retard de paiement",
+        ),
+    ),
+    _count(
+        "days_since_last_loan",
+        "days",
+        "days since the last loan was paid out",
+        Labels(
+            en="the time since your last loan",
+            sw="muda tangu mkopo wako wa mwisho",
+            fr="le temps écoulé depuis votre dernier prêt",
+        ),
+        Direction.FREE,
+    ),
+    _count(
+        "applications_1d",
+        "applications",
+        "applications in the 24 hours before this one",
+        Labels(
+            en="how often you asked within a day",
+            sw="mara ambazo umeomba ndani ya siku moja",
+            fr="le nombre de vos demandes en un jour",
+        ),
+    ),
+    _count(
+        "applications_30d",
+        "applications",
+        "applications in the 30 days before this one",
+        Labels(
+            en="how often you asked within 30 days",
+            sw="mara ambazo umeomba ndani ya siku 30",
+            fr="le nombre de vos demandes en 30 jours",
+        ),
+    ),
+    _count(
+        "declined_7d",
+        "applications",
+        "those of the 7 days before this one that were declined",
+        Labels(
+            en="how often you were declined within 7 days",
+            sw="mara ambazo ombi lako lilikataliwa ndani ya siku 7",
+            fr="le nombre de vos demandes refusées en 7 jours",
+        ),
+    ),
+    _money(
+        "largest_repaid",
+        "the largest loan that was paid back in full",
+        Labels(
+            en="the largest loan that you have paid back",
+            sw="mkopo mkubwa zaidi ambao umelipa wote",
+            fr="le plus grand prêt que vous avez remboursé",
+        ),
+        Direction.SAFER,
+    ),
+    _count(
+        "days_past_due",
+        "days",
+        "how late the latest unpaid payment is now",
+        Labels(
+            en="how late your payments are now",
+            sw="muda ambao malipo yako yamechelewa sasa",
+            fr="votre retard de paiement actuel",
+        ),
+    ),
 )
 """In the order of `Remembered`."""
 

@@ -49,6 +49,7 @@ _IN_HISTORIES: Final = (
     "disbursed_on",
     "due_on",
     "observed_on",
+    "repaid_on",
     "largest_days_past_due",
     "restructured",
     "amount",
@@ -450,7 +451,8 @@ def reading(model: Model, own: OwnFields) -> Model:
 def answering(catalogue: Catalogue, own: OwnFields) -> Catalogue:
     """Give all that may be sent: the product's fields of a catalogue, then the lender's own.
 
-    A direction that a model was proven by stays what it was then.
+    Behind them stands what a model has learned of the memory, which nobody sends. A direction that
+    a model was proven by stays what it was then.
     """
     known = {field.name: field for field in catalogue.fields}
     return msgspec.structs.replace(
@@ -458,6 +460,7 @@ def answering(catalogue: Catalogue, own: OwnFields) -> Catalogue:
         fields=(
             *(field for field in catalogue.fields if field.name in PRODUCT.position),
             *(_as_proven(field, known.get(field.name)) for field in own.fields),
+            *(field for field in catalogue.fields if field.use is Use.MEMORY),
         ),
     )
 
@@ -472,7 +475,7 @@ def _require_declared(model: Model, own: OwnFields) -> None:
     """Raise `InvalidModel` where a model reads fields that nobody may send, or means others."""
     declared = {field.name: field for field in own.fields}
     for name in (feature.field for feature in model.cards[-1].features):
-        if name in PRODUCT.position:
+        if name in PRODUCT.position or name in memory.NAMES:
             continue
         field, learned = declared.get(name), model.catalogue.field(name)
         if field is None:

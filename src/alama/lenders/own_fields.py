@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from alama.core import own_fields
+from alama.core.memory import with_memory
 from alama.core.own_fields import NOTHING, OwnFields, answering
 from alama.core.product import PRODUCT
 
@@ -26,8 +27,8 @@ def own_fields_in_force(registry: Registry, lender: str) -> OwnFields:
 
 
 def learnable(registry: Registry, lender: str) -> Catalogue:
-    """Give the fields of the product with those of the lender: what a model of it may learn."""
-    return answering(PRODUCT, own_fields_in_force(registry, lender))
+    """Give what a model of a lender may learn: what may be sent to it, and what is remembered."""
+    return with_memory(answering(PRODUCT, own_fields_in_force(registry, lender)))
 
 
 def own_fields_ever(registry: Registry, lender: str) -> OwnFields:

@@ -13,7 +13,7 @@ import msgspec
 
 from alama.core.errors import FileProblem
 from alama.core.product import PRODUCT
-from alama.lenders.own_fields import learnable
+from alama.lenders.own_fields import learnable, own_fields_in_force
 from alama.onboarding.commands import command_for, words_for
 from alama.onboarding.histories import Read, digest, keep_history
 from alama.onboarding.incoming import QUIET, readable, source_of
@@ -125,9 +125,9 @@ def _knows_own_fields(opened: Installation, lender: str, report: HistoryReport) 
     told = {*report.inputs, *report.excluded, *(suspect.column for suspect in report.suspects)}
     said = " ".join(report.notes)
     return all(
-        name in told or name in said
-        for field in learnable(opened.registry, lender).model_fields
-        if (name := field.name) not in PRODUCT.position
+        field.name in told or field.name in said
+        for field in own_fields_in_force(opened.registry, lender).fields
+        if field.learnable
     )
 
 

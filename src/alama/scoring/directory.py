@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from alama.core import document
+from alama.core import document, memory
 from alama.core import model as models
 from alama.core.errors import AlamaError
 from alama.core.intake import Intake
@@ -322,9 +322,11 @@ class Directory:
         fields = own_fields_by_id(self._registry, *own)
         ready = ReadyModel(reading(model, fields), policy.currency)
         active = ActiveModel(ready, ReadyPolicy(policy, ready))
-        if not fields.fields:
+        if fields.fields:
+            active = active._replace(fields_id=own.fields_id)
+        elif memory.NAMES.isdisjoint(ready.catalogue.position):
             return active
-        return active._replace(intake=Intake(ready.catalogue), fields_id=own.fields_id)
+        return active._replace(intake=Intake(ready.catalogue))
 
 
 class _Own(NamedTuple):

@@ -22,10 +22,14 @@ from alama.policies import own_fields, policies
 from alama.protection.applicants import Applicants
 from alama.scoring import evidence
 from alama.scoring.directory import Caller
+from alama.training.population.formats import HOLDER
+from alama.training.population.ledgers import Wanted, draw_ledger, figures
+from alama.training.population.printed import mpesa_lines
 from tests.entries import DEMO
 from tests.exchanges import Received
 from tests.own_fields import declared
 from tests.served import BODY, MODEL, Service
+from tests.statement_pdfs import Sheet, draw_mpesa
 
 BOUNDARY = "xXx"
 FORM = {"content-type": f"multipart/form-data; boundary={BOUNDARY}"}
@@ -391,3 +395,30 @@ def test_json_that_no_document_can_hold_is_refused(
 ) -> None:
     refused = service.ask("/v1/fields", body=body.encode())
     assert refused.status == status, refused.body
+
+
+def test_from_a_pdf_to_a_decision_by_figures_that_are_known(service: Service) -> None:
+    today = datetime.now(UTC).date()
+    person = Wanted(26, 23_800, 21_000, 0.58, 14, 40, 0.3, 600, 8, 0.7)
+    wallet = draw_ledger(person, today, "KES", seed=1, number=1)
+    sheet = Sheet(
+        HOLDER, "2547******12", wallet.opened_on, wallet.last_day, today, 0, wallet.closing
+    )
+    pdf = draw_mpesa(sheet, mpesa_lines(wallet.legs, 0, wallet.number))
+    found = derived(
+        service,
+        ("file", pdf),
+        ("applicant_name", HOLDER.title().encode()),
+        ("as_of", str(today).encode()),
+        ("country", b"KE"),
+    )
+    known = figures(wallet)
+    assert found["fields"] | found["derived"] == pytest.approx(known, rel=0, abs=1e-9)
+    assert found["doubtful"] is False
+    assert not found["read"]["unread"]
+    asked = {"requested_amount": 3_000, "requested_term_days": 30}
+    decided = scored(service, {**found["fields"], **asked, "evidence": found["evidence"]}).json()
+    by_truth = scored(service, {name: known[name] for name in found["fields"]} | asked).json()
+    for name in ("score", "tier", "default_probability", "decision", "recommended_limit"):
+        assert decided[name] == by_truth[name], name
+    assert decided["decision"] == "APPROVED"

@@ -18,7 +18,7 @@ import msgspec
 
 from alama.core import calibration, document
 from alama.core.application import fold
-from alama.core.catalogue import WORD_LENGTH_MAX, Catalogue, Direction, Field
+from alama.core.catalogue import WORD_LENGTH_MAX, Catalogue, Direction, Field, Use
 from alama.core.errors import InvalidExpression, InvalidPolicy, PolicyFault, did_you_mean
 from alama.core.expressions.certainty import Slope
 from alama.core.expressions.expression import Expression, parse
@@ -315,7 +315,9 @@ def _data_faults(policy: Policy, catalogue: Catalogue) -> Iterator[Fault]:
     ratio = affordability.outflow_ratio_max
     if ratio is not None and not 0.0 < ratio < math.inf:
         yield ("affordability", "outflow_ratio_max"), "must be above 0 and finite"
-    most = sum(field.name not in {AMOUNT, TERM} for field in catalogue.model_fields)
+    most = sum(
+        field.use is Use.MODEL and field.name not in {AMOUNT, TERM} for field in catalogue.fields
+    )
     if not 0 <= sufficiency.fields_min <= most:
         fault = f"must be 0 to {most}, the fields there are beside amount and term"
         yield ("sufficiency", "fields_min"), fault

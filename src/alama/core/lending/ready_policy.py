@@ -16,6 +16,7 @@ from msgspec import UnsetType
 
 from alama.core import memory
 from alama.core.application import fold
+from alama.core.catalogue import Use
 from alama.core.errors import FieldProblem, InvalidApplication, InvalidExpression, InvalidPolicy
 from alama.core.expressions import expression as expressions
 from alama.core.expressions.certainty import Slope
@@ -165,13 +166,14 @@ class _Doubts:
         # The required fields are always given: asking for no more than them costs nothing.
         required = sum(field.required for field in model.catalogue.model_fields)
         self._fields_min = asked.fields_min if asked.fields_min > required else 0
-        # What is asked for says nothing about who asks, and is filled in where it is not said.
+        # What is asked for says nothing about who asks, and is filled in where it is not said. What
+        # is remembered is told by nobody.
         self._places = tuple(
             place
             for place, name in zip(
                 model.scorecards[-1].places, model.scorecards[-1].fields, strict=True
             )
-            if name not in {AMOUNT, TERM}
+            if name not in {AMOUNT, TERM} and model.catalogue.field(name).use is Use.MODEL
         )
         # Most fields cannot get outside: a share is never three times the largest share.
         self._ranges = tuple(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from alama.core.catalogue import Use
 from alama.training.history import evidence, structure
 from alama.training.history import rows as checks
 from alama.training.history import split as outcomes
@@ -208,7 +209,11 @@ def _notes(found: Findings, drift: tuple[Drift, ...]) -> list[str]:
     """Say what a person should know before a model is made of this."""
     said = []
     given = {field.name for field in found.roles.fields.values()}
-    absent = [field.name for field in found.catalogue.model_fields if field.name not in given]
+    absent = [
+        field.name
+        for field in found.catalogue.model_fields
+        if field.name not in given and field.use is Use.MODEL
+    ]
     if absent:
         said.append(f"the file has no {', '.join(absent)}: the model will not know them")
     if REGION in given and REGION not in found.roles.inputs:

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 import numpy as np
 
-from alama.core.catalogue import WORD_LENGTH_MAX, Catalogue, Direction, Field, Use
+from alama.core import memory
+from alama.core.catalogue import WORD_LENGTH_MAX, Catalogue, Direction, Field
 from alama.core.errors import AlamaError, FileProblem, InvalidCatalogue, TrainingProblem
 from alama.core.kernel import Column, Words, present
 from alama.core.product import PRODUCT
@@ -87,7 +88,7 @@ def load(
     other by what its columns hold. `date_column` None means `applied_on` where the file has it.
     """
     table = open_table(path)
-    known = catalogue or (PRODUCT if _has_core(table.names) else None)
+    known = catalogue or (_products(table.names) if _has_core(table.names) else None)
     _require(table, label, "--label")
     for name in exclude:
         # A typo here would leave in the model what somebody wants out of it.
@@ -168,6 +169,12 @@ def _has_core(names: Iterable[str]) -> bool:
     return set(PRODUCT.core_names) <= _product_fields(names)
 
 
+def _products(names: Collection[str]) -> Catalogue:
+    """Give the product's catalogue, with what a file tells of what is remembered behind it."""
+    told = tuple(field for field in memory.FIELDS if field.name in names)
+    return msgspec.structs.replace(PRODUCT, fields=(*PRODUCT.fields, *told)) if told else PRODUCT
+
+
 def _product_fields(names: Iterable[str]) -> set[str]:
     return {PRODUCT.field(name).name for name in names if name in PRODUCT.position}
 
@@ -184,7 +191,7 @@ def _plan_by_catalogue(
         if name in not_features or name in excluded:
             continue
         known = catalogue.fields[catalogue.position[name]] if name in catalogue.position else None
-        if known is None or known.use is not Use.MODEL:
+        if known is None or not known.learnable:
             ignored.append(name)
         elif known.name in column_of:
             message = f"columns {column_of[known.name]} and {name} are two spellings of one field"
@@ -260,7 +267,8 @@ def _loaded(
         for name, known in plan.fields.items()
         if known.name in kept
     }
-    usual = leaks.USUAL_AUC if plan.catalogue is PRODUCT else {}
+    ours = plan.catalogue is not None and set(PRODUCT.fields) <= set(plan.catalogue.fields)
+    usual = leaks.USUAL_AUC if ours else {}
     warnings += _leaks(columns, fresh, gathered, usual)
     dataset = Dataset(catalogue, columns, gathered.labels, gathered.dates)
     dataset, missing = _with_what_is_required(dataset)
@@ -381,7 +389,7 @@ def _directed(catalogue: Catalogue, monotone: Mapping[str, Direction]) -> Catalo
     directions = {}
     for name, direction in monotone.items():
         place = catalogue.position.get(name)
-        if place is None or catalogue.fields[place].use is not Use.MODEL:
+        if place is None or not catalogue.fields[place].learnable:
             message = f"--monotone {name}: the model has no such field"
             raise TrainingProblem(message, hint=nearest_hint(name, catalogue.position))
         directions[catalogue.fields[place].name] = direction

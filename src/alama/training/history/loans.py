@@ -7,12 +7,14 @@ file -> which column says what -> row by row: sound, or left out and counted -> 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
+import msgspec
 import numpy as np
 import pyarrow as pa
 
+from alama.core.catalogue import Use
 from alama.core.errors import TrainingProblem
 from alama.core.kernel import Column, Words
 from alama.core.product import PRODUCT
@@ -26,6 +28,7 @@ from alama.training.history.columns import MOSTLY, Giveaway
 from alama.training.history.findings import Findings, report_of
 from alama.training.history.leaks import Books, Judgement
 from alama.training.history.load import ROWS_MIN, Passes
+from alama.training.history.remembered import columns_as_of
 from alama.training.history.report import (
     FIRST_ROWS_MAX,
     Duplicate,
@@ -35,13 +38,13 @@ from alama.training.history.report import (
     Standing,
     Suspect,
 )
-from alama.training.history.roles import REGION, Roles, Wishes, assign
+from alama.training.history.roles import REGION, REPAID_ON, Roles, Wishes, assign
 from alama.training.history.rows import Book, Rows, read_days, read_numbers, read_rows
 from alama.training.history.split import JUDGING_DEFAULTS_MIN, out_of_time
 from alama.training.money import LoanMoney
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from datetime import date
     from pathlib import Path
 
@@ -83,7 +86,8 @@ class Options:
     `exclude` takes fields of a request out of the inputs. `keep` leaves one in that gives the
     outcome away, on somebody's word: the gate of validation then blocks. `groups` are columns of
     the file that are looked at for fairness and never are inputs. `today` is that of UTC.
-    The catalogue has the fields of the product, and the own ones of the lender behind them.
+    The catalogue has the fields of the product, the own ones of the lender behind them, and behind
+    those what the book of the lender remembers.
     """
 
     today: date
@@ -390,18 +394,20 @@ def _outside_suspects(found: Mapping[str, Giveaway]) -> list[Suspect]:
 
 
 def _history(roles: Roles, doubted: _Doubted, terms: Terms, options: Options) -> History:
-    rows, book = doubted.rows, doubted.rows.book
+    rows, remembered = _remembered(doubted.rows, roles)
+    book = rows.book
     mature = _mature(book, terms)
     places = np.flatnonzero(mature)
     labels = _labels(book.take(places), terms)
     columns = {name: take_column(column, places) for name, column in rows.fields.items()}
     suspects = _suspects(roles, columns, labels, _judged(rows, mature, labels), options)
     inputs, said = _inputs(roles, columns, suspects, len(labels), options.catalogue)
+    catalogue = _readable(options.catalogue, inputs)
     groups = dict(rows.groups)
     if isinstance(region := rows.fields.get(REGION), Words):
         groups[REGION] = region
     loans = Dataset(
-        catalogue=options.catalogue.only(inputs),
+        catalogue=catalogue.only(inputs),
         columns={name: columns[name] for name in inputs},
         labels=labels,
         dates=book.applied_on[places],
@@ -417,12 +423,12 @@ def _history(roles: Roles, doubted: _Doubted, terms: Terms, options: Options) ->
         repeated=doubted.repeated,
         duplicates=doubted.duplicates,
         groups=tuple(groups),
-        notes=tuple(said),
+        notes=(*said, *remembered),
         odd=doubted.odd,
-        catalogue=options.catalogue,
+        catalogue=catalogue,
     )
     return History(
-        catalogue=options.catalogue,
+        catalogue=catalogue,
         loans=loans,
         borrowers=borrowers,
         groups=groups,
@@ -434,6 +440,32 @@ def _history(roles: Roles, doubted: _Doubted, terms: Terms, options: Options) ->
         money=LoanMoney(book.amount, book.repaid, book.propensity, book.present_score).take(places),
         report=report_of(findings, terms.currency, terms.days_past_due, options.today),
     )
+
+
+def _remembered(rows: Rows, roles: Roles) -> tuple[Rows, list[str]]:
+    """Give the rows with what would have been remembered of each borrower, and what to say of it.
+
+    Of rows that repeat others nothing is remembered twice: they are gone by now.
+    """
+    if not roles.worked_out:
+        return rows, []
+    found = columns_as_of(rows.book)
+    known = {name: column for name, column in found.items() if name in roles.worked_out}
+    told = (
+        f"{', '.join(known)}: worked out for the day of each application from the earlier loans "
+        f"of its borrower, by {REPAID_ON}. A model that learns them needs applicant_ref, and the "
+        "same loans told by POST /v1/loans before it answers"
+    )
+    said = [told]
+    if unknown := sorted(roles.worked_out - known.keys()):
+        said.append(f"the file cannot tell {', '.join(unknown)}: the model will not know them")
+    return replace(rows, fields={**rows.fields, **known}), said
+
+
+def _readable(catalogue: Catalogue, inputs: Sequence[str]) -> Catalogue:
+    """Give the catalogue without what is remembered and is no input: nobody can send it."""
+    kept = tuple(f for f in catalogue.fields if f.use is not Use.MEMORY or f.name in inputs)
+    return msgspec.structs.replace(catalogue, fields=kept)
 
 
 def _inputs(

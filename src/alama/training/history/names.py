@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from alama.core.catalogue import Kind
+from alama.core.catalogue import Kind, Use
 from alama.platform.files.asis.likeness import Holds, Target
 from alama.training.history.roles import (
     AMOUNT,
@@ -17,6 +17,7 @@ from alama.training.history.roles import (
     PRESENT_SCORE,
     PROPENSITY,
     REPAID_AMOUNT,
+    REPAID_ON,
     RESTRUCTURED,
     TERM_DAYS,
 )
@@ -53,6 +54,9 @@ _ALSO: Final[dict[str, str]] = {
     "kiasi; kiasi kilichotolewa",
     REPAID_AMOUNT: "amount repaid; total repaid; amount recovered; montant rembourse; "
     "kiasi kilicholipwa",
+    REPAID_ON: "date repaid; repayment date; date of repayment; fully repaid on; "
+    "date fully repaid; date de remboursement; date de remboursement complet; "
+    "tarehe ya kumaliza kulipa",
     PRESENT_SCORE: "current score; existing score; our score; score actuel; alama ya sasa",
     TERM_DAYS: "loan term days; tenor days; duration days; duree jours; duree en jours; "
     "muda siku; muda wa mkopo siku",
@@ -154,11 +158,16 @@ _OF_LOANS: Final = (
     _of_loan(TERM_DAYS, Holds.NUMBER, required=False),
     _of_loan(RESTRUCTURED, Holds.ANSWER, required=False),
     _of_loan(REPAID_AMOUNT, Holds.NUMBER, required=False),
+    _of_loan(REPAID_ON, Holds.DAY, required=False),
     _of_loan(PRESENT_SCORE, Holds.NUMBER, required=False),
     _of_loan(PROPENSITY, Holds.NUMBER, required=False),
 )
 
 
 def targets_of(catalogue: Catalogue) -> tuple[Target, ...]:
-    """Give the columns of a loan history, by the names that reports and models use."""
-    return (*_OF_LOANS, *(_of_request(field) for field in catalogue.model_fields))
+    """Give the columns of a loan history, by the names that reports and models use.
+
+    What is remembered is told by its own names alone: others mean the loan itself, most often.
+    """
+    asked = (field for field in catalogue.model_fields if field.use is Use.MODEL)
+    return (*_OF_LOANS, *map(_of_request, asked))

@@ -24,6 +24,7 @@ APPLIED_ON: Final = "applied_on"
 DISBURSED_ON: Final = "disbursed_on"
 DUE_ON: Final = "due_on"
 OBSERVED_ON: Final = "observed_on"
+REPAID_ON: Final = "repaid_on"
 LARGEST_DAYS_PAST_DUE: Final = "largest_days_past_due"
 RESTRUCTURED: Final = "restructured"
 AMOUNT: Final = "amount"
@@ -43,6 +44,7 @@ REQUIRED: Final = (
 OPTIONAL: Final = (
     *(AMOUNT, TERM_DAYS, RESTRUCTURED),
     *(REPAID_AMOUNT, PROPENSITY, PRESENT_SCORE),
+    REPAID_ON,
 )
 
 NUMBERS: Final[Mapping[str, Field]] = {
@@ -63,6 +65,8 @@ are looked at for what the scores are worth, and never are inputs.
 
 REGION: Final = "region"
 
+_OF_THE_LOAN_ITSELF: Final = "days_past_due"
+
 _PLAIN_VALUES: Final = (
     pa.types.is_string,
     pa.types.is_large_string,
@@ -80,10 +84,11 @@ _PLAIN_VALUES: Final = (
 class Roles:
     """Columns by what they are for.
 
-    `fields` maps columns to fields of a request, `inputs` names those of them that a model may
-    read and `excluded` those that somebody asked to leave out. `others` are the columns that nobody
-    reads but to see whether they tell the outcome, and `unread` those that must not be looked at or
-    cannot be.
+    `fields` maps columns to fields of a request, or of what is remembered; `worked_out` are those
+    of the memory that have no column, and follow from earlier loans. `inputs` names those of both
+    that a model may read and `excluded` those that somebody asked to leave out. `others` are the
+    columns that nobody reads but to see whether they tell the outcome, and `unread` those that must
+    not be looked at or cannot be.
     """
 
     loan: tuple[str, ...]
@@ -93,6 +98,7 @@ class Roles:
     groups: tuple[str, ...]
     others: tuple[str, ...]
     unread: tuple[str, ...]
+    worked_out: frozenset[str] = frozenset()
 
     @property
     def read(self) -> list[str]:
@@ -125,7 +131,8 @@ def assign(table: Table, wishes: Wishes) -> Roles:
         raise TrainingProblem(f"{min(both)} cannot be both kept as an input and left out")
     if not wishes.region:
         excluded.add(REGION)
-    served = {field.name for field in fields.values()}
+    worked_out = _worked_out(table, wishes.catalogue, fields)
+    served = {field.name for field in fields.values()} | worked_out
     # A column without a name is what data frames write for their row numbers.
     used = {*loan, *fields, *groups}
     rest = [name for name in table.names if name and name not in used]
@@ -139,16 +146,33 @@ def assign(table: Table, wishes: Wishes) -> Roles:
         groups=groups,
         others=others,
         unread=tuple(name for name in rest if name not in looked_at),
+        worked_out=worked_out,
     )
 
 
+def _worked_out(table: Table, catalogue: Catalogue, fields: Mapping[str, Field]) -> frozenset[str]:
+    """Name what the loans of a borrower tell of the later ones, where it is told when they ended.
+
+    Without those days nobody knows of a loan what was still owed when the next was asked for.
+    """
+    if REPAID_ON not in table.names:
+        return frozenset()
+    given = {field.name for field in fields.values()}
+    return frozenset(f.name for f in catalogue.fields if f.use is Use.MEMORY) - given
+
+
 def _fields(table: Table, catalogue: Catalogue) -> dict[str, Field]:
-    """Map columns to the model's fields, in the order of the catalogue."""
+    """Map columns to the model's fields, in the order of the catalogue.
+
+    In a file of loans `days_past_due` says how a loan went, not how its borrower stood before.
+    """
     column_of: dict[str, str] = {}
     for name in table.names:
-        if name not in catalogue.position or catalogue.field(name).use is not Use.MODEL:
+        if name not in catalogue.position or name == _OF_THE_LOAN_ITSELF:
             continue
         field = catalogue.field(name)
+        if not field.learnable:
+            continue
         if field.name in column_of:
             message = f"columns {column_of[field.name]} and {name} are two spellings of one field"
             raise FileProblem(message, hint="remove one of them")

@@ -33,6 +33,7 @@ from alama.training.history.roles import (
     PRESENT_SCORE,
     PROPENSITY,
     REPAID_AMOUNT,
+    REPAID_ON,
     RESTRUCTURED,
     TERM_DAYS,
     Roles,
@@ -78,7 +79,8 @@ _NO_ANSWER: Final = -1
 class Book:
     """What rows say of their loans. NaT and NaN where nothing is said or it cannot be read.
 
-    Equal numbers in `borrower` are one person; 0 is nobody. An empty `restructured` says no.
+    Equal numbers in `borrower` are one person; 0 is nobody. An empty `restructured` says no, an
+    empty `repaid_on` that a loan was not paid back in full when the books were read.
     """
 
     borrower: NDArray[np.int64]
@@ -93,6 +95,7 @@ class Book:
     repaid: Floats
     propensity: Floats
     present_score: Floats
+    repaid_on: Days
 
     @property
     def booked(self) -> Mask:
@@ -291,6 +294,7 @@ def _read_book(told: _Told, roles: Roles, numbers: Mapping[str, Floats]) -> Book
     lent = numbers.get(AMOUNT, nothing)
     term = numbers.get(TERM_DAYS, nothing)
     disbursed, due = told.days(DISBURSED_ON), told.days(DUE_ON)
+    never = np.full(told.rows, _NO_DAY, dtype="M8[D]")
     if RESTRUCTURED in roles.loan:
         restructured = told.restructured()
     else:
@@ -308,6 +312,7 @@ def _read_book(told: _Told, roles: Roles, numbers: Mapping[str, Floats]) -> Book
         repaid=numbers.get(REPAID_AMOUNT, nothing),
         propensity=numbers.get(PROPENSITY, nothing),
         present_score=numbers.get(PRESENT_SCORE, nothing),
+        repaid_on=told.days(REPAID_ON) if REPAID_ON in roles.loan else never,
     )
 
 
@@ -418,11 +423,13 @@ def inspect_book(
         (APPLIED_ON, book.applied_on),
         (DISBURSED_ON, book.disbursed_on),
         (OBSERVED_ON, book.observed_on),
+        (REPAID_ON, book.repaid_on),
     ):
         found.tell(name, NOT_AHEAD, values > last_day)
     found.tell(DISBURSED_ON, AFTER_APPLIED, book.disbursed_on < book.applied_on)
     found.tell(DUE_ON, AFTER_DISBURSED, book.due_on < book.disbursed_on)
     found.tell(OBSERVED_ON, AFTER_DISBURSED, book.observed_on < book.disbursed_on)
+    found.tell(REPAID_ON, AFTER_DISBURSED, book.repaid_on < book.disbursed_on)
     # An instalment can be late long before the last one is due, but none before there is a loan.
     seen = (book.observed_on - book.disbursed_on) / np.timedelta64(1, "D")
     found.tell(LARGEST_DAYS_PAST_DUE, POSSIBLE_DAYS, (seen >= 0) & (book.days_past_due > seen))

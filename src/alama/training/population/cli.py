@@ -36,7 +36,10 @@ examples:
   alama population --rows 1_000_000 --seed 2 --prior-policy --out booked.parquet
 
   # the books of a lender, to try its onboarding with
-  alama population --rows 50_000 --seed 3 --history --out history.csv"""
+  alama population --rows 50_000 --seed 3 --history --out history.csv
+
+  # the same where a lender has statements: each with figures that are known
+  alama population --rows 500 --seed 3 --history --ledgers statements --out loans.csv"""
 
 
 def register(parser: argparse.ArgumentParser) -> None:
@@ -85,6 +88,13 @@ def register(parser: argparse.ArgumentParser) -> None:
         help="with --history: when the books are closed, two months after the last application; "
         "all days move with it (default: today)",
     )
+    parser.add_argument(
+        "--ledgers",
+        type=Path,
+        metavar="FOLDER",
+        help="write the statement of each applicant's wallet here, in turns in every format; what "
+        "is derived from it stands in the file as known_avg_inflow, ...",
+    )
     parser.set_defaults(run=run, extra="train")
 
 
@@ -92,6 +102,7 @@ def run(args: argparse.Namespace) -> int:
     """Stream the population to the file and say what is in it."""
     # Here, not above: Arrow takes longer to load than most commands take to run.
     from alama.platform.files.writer import open_table  # noqa: PLC0415
+    from alama.training.population.formats import into_folder  # noqa: PLC0415
     from alama.training.population.people import (  # noqa: PLC0415
         ImpossiblePopulation,
         PopulationOptions,
@@ -110,6 +121,8 @@ def run(args: argparse.Namespace) -> int:
     )
     if args.closed_on is not None and not args.history:
         raise ImpossiblePopulation("--closed-on is for --history: without it there are no books")
+    if args.ledgers is not None:
+        options = replace(options, write_statement=into_folder(args.ledgers))
     if args.history:
         options = replace(options, closed_on=args.closed_on or datetime.now(UTC).date())
     tally = Tally()

@@ -8,8 +8,8 @@ of one chunk. docs/population.md gives the recipe in words.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, fields
-from datetime import date
+from dataclasses import dataclass, fields, replace
+from datetime import date, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -30,6 +30,7 @@ from alama.training.population.applicants import (
     draw_traits,
     missing_fields,
 )
+from alama.training.population.ledgers import Wanted, draw_ledger, figures
 from alama.training.population.truth import (
     DEVICE_TYPES,
     LOAN_PURPOSES,
@@ -39,9 +40,11 @@ from alama.training.population.truth import (
 from alama.training.portable import Floats, Words, saturating
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from alama.training.population.applicants import Mask
+    from alama.training.population.ledgers import Ledger
+    from alama.training.population.truth import Integers
 
 
 CHUNK_ROWS: Final = 25_000
@@ -59,6 +62,8 @@ _BOOKING_CUTOFF: Final = 1.53
 _OFFICER_INSIGHT: Final = 0.25
 
 _EPOCH: Final = date(1970, 1, 1)
+_DECIMALS: Final = 9
+"""Of a figure of a wallet, as of a field that is derived."""
 
 
 class ImpossiblePopulation(AlamaError):
@@ -72,7 +77,9 @@ class PopulationOptions:
     `drift` runs from 0 (none) to 1 (strong over the two years). With `prior_policy` rows say
     whether an earlier lender booked the loan, and outcomes are known only where it did. With
     `history` rows say what a lender's books say of their loans. `closed_on` is the day on which
-    those are closed: all days move with it, and nothing else does.
+    those are closed: all days move with it, and nothing else does. With `write_statement` each row
+    has a wallet, whose figures are its fields: it is given every ledger, in the order of the rows,
+    and gives back the name of its statement.
     """
 
     rows: int
@@ -82,6 +89,7 @@ class PopulationOptions:
     prior_policy: bool = False
     history: bool = False
     closed_on: date = applicants.OBSERVED_ON
+    write_statement: Callable[[Ledger], str] | None = None
 
     def __post_init__(self) -> None:
         """Refuse what no population can be."""
@@ -108,9 +116,21 @@ _FIELD_TYPES: Final[dict[str, pa.DataType]] = {
 }
 
 
+STATEMENT: Final = "statement"
+KNOWN: Final = "known_"
+_OF_A_WALLET: Final = (*(field.name for field in fields(Wanted)), "avg_balance")
+
+
 def schema(options: PopulationOptions) -> pa.Schema:
-    """Columns of every batch: the 17 fields, then what is known about each row."""
-    columns = [(field.name, _FIELD_TYPES.get(field.name, pa.float64())) for field in fields(Loans)]
+    """Columns of every batch: the 17 fields, then what is known about each row.
+
+    Where rows have statements, what is derived from them stands as `known_...`, to be derived.
+    """
+    named = [(field.name, _FIELD_TYPES.get(field.name, pa.float64())) for field in fields(Loans)]
+    columns = named
+    if options.write_statement is not None:
+        columns = [(KNOWN + name if name in _OF_A_WALLET else name, kind) for name, kind in named]
+        columns.insert(0, (STATEMENT, pa.string()))
     columns.append(("applied_on", pa.date32()))
     if options.prior_policy:
         columns.append(("booked", pa.int8()))
@@ -125,7 +145,7 @@ def batches(options: PopulationOptions) -> Iterator[pa.RecordBatch]:
     for number in range(math.ceil(options.rows / CHUNK_ROWS)):
         left = options.rows - number * CHUNK_ROWS
         # A last chunk is made whole and cut: a draw's place depends on the chunk's full size.
-        yield _chunk(options, number).slice(0, min(left, CHUNK_ROWS))
+        yield _chunk(options, number, min(left, CHUNK_ROWS)).slice(0, min(left, CHUNK_ROWS))
 
 
 class Tally:
@@ -140,6 +160,8 @@ class Tally:
     def add(self, batch: pa.RecordBatch) -> None:
         complete = np.ones(batch.num_rows, dtype=np.bool_)
         for field in fields(Loans):
+            if field.name not in batch.schema.names:
+                continue  # derived of a statement, and so never missing
             column = batch.column(field.name)
             if column.null_count:
                 complete &= column.is_valid().to_numpy(zero_copy_only=False)
@@ -160,7 +182,7 @@ class Tally:
         return self._defaults / self._outcomes if self._outcomes else math.nan
 
 
-def _chunk(options: PopulationOptions, number: int) -> pa.RecordBatch:
+def _chunk(options: PopulationOptions, number: int, rows: int) -> pa.RecordBatch:
     draws = Draws(_words(options.seed, (number,), WORDS_PER_APPLICANT))
     reference_inflow = float(REFERENCE_INFLOW_MONTHLY[options.currency])
 
@@ -169,7 +191,12 @@ def _chunk(options: PopulationOptions, number: int) -> pa.RecordBatch:
     drifted = options.drift * day / day_count
 
     traits = draw_traits(draws, _DRIFT_INCOME * drifted)
-    loans = draw_loans(draws, traits, reference_inflow=reference_inflow)
+    drawn = loans = draw_loans(draws, traits, reference_inflow=reference_inflow)
+    applied_on = (day + (FIRST_DAY - _EPOCH).days).astype(np.int32)
+    columns = []
+    if options.write_statement is not None:
+        loans, statements = _with_wallets(options, number, rows, drawn, applied_on)
+        columns.append(statements)
     risk = true_default_probability(
         loans, reference_inflow=reference_inflow, shift=_DRIFT_RISK * drifted
     )
@@ -181,8 +208,9 @@ def _chunk(options: PopulationOptions, number: int) -> pa.RecordBatch:
         frailty_shift=_DRIFT_FRAILTY * drifted,
     )
     fate = draws.uniform()
-    columns = _field_columns(loans, masks, options.currency)
-    applied_on = (day + (FIRST_DAY - _EPOCH).days).astype(np.int32)
+    if options.write_statement is not None:
+        masks = {name: mask for name, mask in masks.items() if name not in _OF_A_WALLET}
+    columns += _field_columns(loans, masks, options.currency)
     columns.append(pa.array(applied_on).cast(pa.date32()))
     defaulted = fate < risk
     booked = np.ones(CHUNK_ROWS, dtype=np.bool_)
@@ -190,7 +218,7 @@ def _chunk(options: PopulationOptions, number: int) -> pa.RecordBatch:
         booked = _booked(draws, loans, fate, reference_inflow)
         columns.append(pa.array(booked.astype(np.int8)))
     if options.history:
-        books = Repayment(loans, traits, applied_on, defaulted)
+        books = Repayment(drawn, traits, applied_on, defaulted)
         columns += books.columns(_words(options.seed, (number, 1), WORDS_PER_LOAN), booked)
     columns.append(pa.array(defaulted.astype(np.int8), mask=~booked))
     columns.append(pa.array(risk))
@@ -198,6 +226,26 @@ def _chunk(options: PopulationOptions, number: int) -> pa.RecordBatch:
         _moved(column, (options.closed_on - applicants.OBSERVED_ON).days) for column in columns
     ]
     return pa.RecordBatch.from_arrays(moved, schema=schema(options))
+
+
+def _with_wallets(
+    options: PopulationOptions, number: int, rows: int, drawn: Loans, applied_on: Integers
+) -> tuple[Loans, pa.Array[Any]]:
+    """Draw a wallet for each of the first rows; its figures take the place of what was drawn."""
+    assert options.write_statement is not None
+    later = (options.closed_on - applicants.OBSERVED_ON).days
+    known = {name: getattr(drawn, name).copy() for name in _OF_A_WALLET}
+    names: list[str | None] = [None] * CHUNK_ROWS
+    for place in range(rows):
+        wanted = Wanted(*(getattr(drawn, field.name)[place].item() for field in fields(Wanted)))
+        day = _EPOCH + timedelta(days=int(applied_on[place]) + later)
+        row = number * CHUNK_ROWS + place
+        ledger = draw_ledger(wanted, day, options.currency, options.seed, row)
+        counted = figures(ledger)
+        for name, values in known.items():
+            values[place] = round(counted[name], _DECIMALS)
+        names[place] = options.write_statement(ledger)
+    return replace(drawn, **known), pa.array(names, pa.string())
 
 
 def _moved(column: pa.Array[Any], days: int) -> pa.Array[Any]:

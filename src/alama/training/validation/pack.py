@@ -77,7 +77,7 @@ class RegionEffect(msgspec.Struct, frozen=True):
 
 
 class OwnFieldsEffect(msgspec.Struct, frozen=True):
-    """What the lender's own fields buy: the candidate against itself without them."""
+    """What fields beside the product's buy: the lender's own, and what is remembered."""
 
     fields: tuple[str, ...]
     comparison: Comparison

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import msgspec
 import numpy as np
 
-from alama.core import kernel
+from alama.core import kernel, memory
 from alama.core.kernel import Words
 from alama.core.lending.ready_policy import ReadyPolicy
 from alama.core.model import Model
@@ -114,7 +114,7 @@ class Tried:
 
 
 class Without(NamedTuple):
-    """The same recipe without the region, and without the lender's own fields; None: had none."""
+    """The same recipe without the region, and without all beside the product's; None: had none."""
 
     region: Model | None = None
     own: Model | None = None
@@ -344,6 +344,7 @@ def open_questions(pack: Pack) -> tuple[str, ...]:
     """Give what whoever signs should have an answer to, the weightiest first."""
     return (
         *_doubted(pack),
+        *_remembered(pack),
         *_behind(pack),
         *_lights(pack),
         *_groups(pack),
@@ -360,6 +361,17 @@ def _doubted(pack: Pack) -> Iterator[str]:
                 f"{suspect.column} was kept as an input on somebody's word: {suspect.why} (AUC "
                 f"alone {suspect.auc:.3f}). Who knows that it was known in time?"
             )
+
+
+def _remembered(pack: Pack) -> Iterator[str]:
+    """Ask for what the model needs in service, and nobody sends: whoever is unknown looks new."""
+    named = [name for name in pack.history.inputs if name in memory.NAMES]
+    if named:
+        yield (
+            f"The model reads what is remembered of a borrower ({', '.join(named)}). Are the loans "
+            "of these books told by POST /v1/loans before it answers, and does every request name "
+            "its borrower by applicant_ref?"
+        )
 
 
 def _behind(pack: Pack) -> Iterator[str]:

@@ -47,6 +47,7 @@ def test_every_row_and_every_field_is_the_known_one(draw: Draw, legs: int, seeds
         assert declared.made_on == sheet.made_on
         told = derive(statement.entries, declared, sheet.made_on, PLACE)
         assert told == derive(wanted.entries, declared, sheet.made_on, PLACE), seed
+        assert told.fields == pytest.approx(wanted.figures(), rel=0, abs=1e-9), seed
         checks = check(statement, sheet.made_on, PLACE, names=NAMES, holder=HOLDER)
         assert {one.verdict for one in checks} == {Verdict.PASS}, (seed, checks)
 

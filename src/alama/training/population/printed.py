@@ -1,20 +1,44 @@
 """What a provider prints of a ledger: receipts, words, rows. For people who do not exist.
 
-The reverse of reading: from entries whose figures are known to the rows that say them, so that the
-way from a PDF to fields can be held against a truth. Names are made up from pseudonyms.
+The reverse of reading: from legs whose figures are known to the rows that say them, so that the
+way from a statement to fields can be held against a truth. Names are made up from pseudonyms.
 """
 
 from __future__ import annotations
 
 import hashlib
 from collections import defaultdict
-from typing import TYPE_CHECKING, Final, NamedTuple
-
-from alama.statements.ledger import Direction, Entry, Kind, Status
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from datetime import datetime
+
+
+class Leg(Protocol):
+    """A leg of an act, as the ledger of `statements` has it; money in hundredths."""
+
+    @property
+    def id(self) -> str: ...
+    @property
+    def at(self) -> datetime: ...
+    @property
+    def amount(self) -> int: ...
+    @property
+    def direction(self) -> str: ...
+    @property
+    def kind(self) -> str: ...
+    @property
+    def counterparty(self) -> str | None: ...
+    @property
+    def status(self) -> str: ...
+    @property
+    def group(self) -> str: ...
+    @property
+    def reverses(self) -> str | None: ...
+    @property
+    def signed(self) -> int: ...
+
 
 _DIGITS: Final = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _FIRST_YEAR: Final = 2006
@@ -45,95 +69,95 @@ _EMPLOYERS: Final = ("Jiko Farms Ltd", "Taifa Transport Ltd", "Pwani Textiles Lt
 _LENDERS: Final = ("Tala", "Branch International", "Zenka", "Okash", "Timiza")
 _BOOKMAKERS: Final = ("SportPesa", "Betika", "Odibets")
 _NAMES: Final = {
-    **dict.fromkeys((Kind.MERCHANT_IN, Kind.MERCHANT_OUT, Kind.AGENT_IN, Kind.AGENT_OUT), _SHOPS),
-    Kind.BILL_OUT: _BILLERS,
-    **dict.fromkeys((Kind.BANK_IN, Kind.BANK_OUT), _BANKS),
-    Kind.SALARY_IN: _EMPLOYERS,
-    **dict.fromkeys((Kind.LOAN_IN, Kind.LOAN_OUT), _LENDERS),
-    **dict.fromkeys((Kind.BETTING_IN, Kind.BETTING_OUT), _BOOKMAKERS),
+    **dict.fromkeys(("merchant_in", "merchant_out", "agent_in", "agent_out"), _SHOPS),
+    "bill_out": _BILLERS,
+    **dict.fromkeys(("bank_in", "bank_out"), _BANKS),
+    "salary_in": _EMPLOYERS,
+    **dict.fromkeys(("loan_in", "loan_out"), _LENDERS),
+    **dict.fromkeys(("betting_in", "betting_out"), _BOOKMAKERS),
 }
 """Of who has a till; whoever else is a person with a number."""
 
 _WORDS: Final = {
-    (Kind.PERSON_IN, Direction.IN): "Funds received from",
-    (Kind.PERSON_OUT, Direction.OUT): "Customer Transfer to",
-    (Kind.MERCHANT_IN, Direction.IN): "Merchant Payment from",
-    (Kind.MERCHANT_OUT, Direction.OUT): "Merchant Payment to",
-    (Kind.BILL_OUT, Direction.OUT): "Pay Bill to",
-    (Kind.BANK_IN, Direction.IN): "Business Payment from",
-    (Kind.BANK_OUT, Direction.OUT): "Pay Bill to",
-    (Kind.SALARY_IN, Direction.IN): "Salary Payment from",
-    (Kind.AGENT_IN, Direction.IN): "Deposit of Funds at Agent Till",
-    (Kind.AGENT_OUT, Direction.OUT): "Customer Withdrawal At Agent Till",
-    (Kind.AIRTIME_OUT, Direction.OUT): "Airtime Purchase",
-    (Kind.DATA_OUT, Direction.OUT): "Buy Bundles Online",
-    (Kind.SAVINGS_IN, Direction.IN): "M-Shwari Withdraw",
-    (Kind.SAVINGS_OUT, Direction.OUT): "M-Shwari Deposit",
-    (Kind.LOAN_IN, Direction.IN): "Business Payment from",
-    (Kind.LOAN_OUT, Direction.OUT): "Pay Bill to",
-    (Kind.OVERDRAFT_IN, Direction.IN): "OverDraft of Credit Party",
-    (Kind.OVERDRAFT_OUT, Direction.OUT): "OD Loan Repayment to 232323 - M-PESA Overdraw",
-    (Kind.BETTING_IN, Direction.IN): "Promotion Payment from",
-    (Kind.BETTING_OUT, Direction.OUT): "Pay Bill to",
-    (Kind.OWN_TRANSFER, Direction.IN): "Transfer from own account",
-    (Kind.OWN_TRANSFER, Direction.OUT): "Transfer to own account",
-    (Kind.OTHER_IN, Direction.IN): "Miscellaneous Credit",
-    (Kind.OTHER_OUT, Direction.OUT): "Miscellaneous Debit",
+    ("person_in", "in"): "Funds received from",
+    ("person_out", "out"): "Customer Transfer to",
+    ("merchant_in", "in"): "Merchant Payment from",
+    ("merchant_out", "out"): "Merchant Payment to",
+    ("bill_out", "out"): "Pay Bill to",
+    ("bank_in", "in"): "Business Payment from",
+    ("bank_out", "out"): "Pay Bill to",
+    ("salary_in", "in"): "Salary Payment from",
+    ("agent_in", "in"): "Deposit of Funds at Agent Till",
+    ("agent_out", "out"): "Customer Withdrawal At Agent Till",
+    ("airtime_out", "out"): "Airtime Purchase",
+    ("data_out", "out"): "Buy Bundles Online",
+    ("savings_in", "in"): "M-Shwari Withdraw",
+    ("savings_out", "out"): "M-Shwari Deposit",
+    ("loan_in", "in"): "Business Payment from",
+    ("loan_out", "out"): "Pay Bill to",
+    ("overdraft_in", "in"): "OverDraft of Credit Party",
+    ("overdraft_out", "out"): "OD Loan Repayment to 232323 - M-PESA Overdraw",
+    ("betting_in", "in"): "Promotion Payment from",
+    ("betting_out", "out"): "Pay Bill to",
+    ("own_transfer", "in"): "Transfer from own account",
+    ("own_transfer", "out"): "Transfer to own account",
+    ("other_in", "in"): "Miscellaneous Credit",
+    ("other_out", "out"): "Miscellaneous Debit",
 }
 
 _CHARGES: Final = {
-    Kind.PERSON_OUT: "Customer Transfer of Funds Charge",
-    Kind.AGENT_OUT: "Withdrawal Charge",
-    Kind.BILL_OUT: "Pay Bill Charge",
-    Kind.BANK_OUT: "Pay Bill Charge",
+    "person_out": "Customer Transfer of Funds Charge",
+    "agent_out": "Withdrawal Charge",
+    "bill_out": "Pay Bill Charge",
+    "bank_out": "Pay Bill Charge",
 }
 
 _MTN_TYPES: Final = {
-    Kind.PERSON_IN: "Transfer",
-    Kind.PERSON_OUT: "Transfer",
-    Kind.MERCHANT_IN: "Payment",
-    Kind.MERCHANT_OUT: "Payment",
-    Kind.BILL_OUT: "Bill Payment",
-    Kind.BANK_IN: "Bank Transfer",
-    Kind.BANK_OUT: "Bank Transfer",
-    Kind.SALARY_IN: "Salary",
-    Kind.AGENT_IN: "Cash In",
-    Kind.AGENT_OUT: "Cash Out",
-    Kind.AIRTIME_OUT: "Airtime",
-    Kind.DATA_OUT: "Data Bundle",
-    Kind.SAVINGS_IN: "Savings",
-    Kind.SAVINGS_OUT: "Savings",
-    Kind.LOAN_IN: "Loan",
-    Kind.LOAN_OUT: "Loan",
-    Kind.OVERDRAFT_IN: "Overdraft",
-    Kind.OVERDRAFT_OUT: "Overdraft",
-    Kind.CHARGE: "Service Fee",
-    Kind.REVERSAL: "Reversal",
-    Kind.OWN_TRANSFER: "Own Account",
-    Kind.OTHER_IN: "Adjustment",
-    Kind.OTHER_OUT: "Adjustment",
+    "person_in": "Transfer",
+    "person_out": "Transfer",
+    "merchant_in": "Payment",
+    "merchant_out": "Payment",
+    "bill_out": "Bill Payment",
+    "bank_in": "Bank Transfer",
+    "bank_out": "Bank Transfer",
+    "salary_in": "Salary",
+    "agent_in": "Cash In",
+    "agent_out": "Cash Out",
+    "airtime_out": "Airtime",
+    "data_out": "Data Bundle",
+    "savings_in": "Savings",
+    "savings_out": "Savings",
+    "loan_in": "Loan",
+    "loan_out": "Loan",
+    "overdraft_in": "Overdraft",
+    "overdraft_out": "Overdraft",
+    "charge": "Service Fee",
+    "reversal": "Reversal",
+    "own_transfer": "Own Account",
+    "other_in": "Adjustment",
+    "other_out": "Adjustment",
 }
 
 _NAMELESS: Final = frozenset(
     {
-        Kind.AIRTIME_OUT,
-        Kind.DATA_OUT,
-        Kind.SAVINGS_IN,
-        Kind.SAVINGS_OUT,
-        Kind.OVERDRAFT_IN,
-        Kind.OVERDRAFT_OUT,
-        Kind.OWN_TRANSFER,
-        Kind.CHARGE,
-        Kind.REVERSAL,
+        "airtime_out",
+        "data_out",
+        "savings_in",
+        "savings_out",
+        "overdraft_in",
+        "overdraft_out",
+        "own_transfer",
+        "charge",
+        "reversal",
     }
 )
 """What names nobody where it is printed."""
 
 _STATUSES: Final = {
-    Status.COMPLETED: "Completed",
-    Status.PENDING: "Pending",
-    Status.FAILED: "Failed",
-    Status.REVERSED: "Reversed",
+    "completed": "Completed",
+    "pending": "Pending",
+    "failed": "Failed",
+    "reversed": "Reversed",
 }
 
 
@@ -163,31 +187,28 @@ class MtnLine(NamedTuple):
     balance: int
 
 
-def mpesa_lines(entries: Sequence[Entry], opening: int, seed: int) -> list[MpesaLine]:
+def mpesa_lines(entries: Sequence[Leg], opening: int, seed: int) -> list[MpesaLine]:
     """Give the rows of entries, which stand in their order, newest first.
 
     The balance of a row is what the entries until then come to.
     """
     kinds = _main_kinds(entries)
-    groups = {entry.id: entry.group for entry in entries}
+    receipt_of = {entry.id: receipt(entry, seed) for entry in entries}
     lines, balance = list[MpesaLine](), opening
     for entry in entries:
-        balance += entry.signed if entry.status is Status.COMPLETED else 0
-        receipt = _receipt(entry.group, entry.at, seed)
+        balance += entry.signed if entry.status == "completed" else 0
         details = _mpesa_words(entry, kinds[entry.group])
-        if entry.kind is Kind.REVERSAL:
-            of = entry.reverses and groups.get(entry.reverses)
-            details = (
-                f"Transfer Reversal of {_receipt(of, entry.at, seed)}"
-                if of
-                else ("Transaction Reversal")
-            )
+        if entry.kind == "reversal":
+            of = receipt_of.get(entry.reverses or "")
+            details = f"Transfer Reversal of {of}" if of else "Transaction Reversal"
         status = _STATUSES[entry.status]
-        lines.append(MpesaLine(receipt, entry.at, details, status, entry.signed, balance))
+        lines.append(
+            MpesaLine(receipt_of[entry.id], entry.at, details, status, entry.signed, balance)
+        )
     return lines[::-1]
 
 
-def mtn_lines(entries: Sequence[Entry], opening: int, holder: str, seed: int) -> list[MtnLine]:
+def mtn_lines(entries: Sequence[Leg], opening: int, holder: str, seed: int) -> list[MtnLine]:
     """Give one row for each act and its costs, newest first. Only completed acts are printed."""
     lines, balance = list[MtnLine](), opening
     for legs in _acts(entries):
@@ -195,7 +216,7 @@ def mtn_lines(entries: Sequence[Entry], opening: int, holder: str, seed: int) ->
         balance += sum(leg.signed for leg in legs)
         other = party_of(main)
         name = "" if other is None else f"{other.number} {other.name}"
-        came = main.direction is Direction.IN
+        came = main.direction == "in"
         lines.append(
             MtnLine(
                 main.at,
@@ -220,7 +241,7 @@ class Party(NamedTuple):
     name: str
 
 
-def party_of(entry: Entry) -> Party | None:
+def party_of(entry: Leg) -> Party | None:
     """Give the other side of an entry; the same pseudonym is the same party."""
     if entry.counterparty is None or entry.kind in _NAMELESS:
         return None
@@ -231,42 +252,42 @@ def party_of(entry: Entry) -> Party | None:
     return Party(_number("till", entry.counterparty, 0, 6), name)
 
 
-def _mpesa_words(entry: Entry, main: Kind) -> str:
-    if entry.kind is Kind.CHARGE:
+def _mpesa_words(entry: Leg, main: str) -> str:
+    if entry.kind == "charge":
         return _CHARGES.get(main, "Transaction Charge")
     words = _WORDS.get((entry.kind, entry.direction), "Miscellaneous Adjustment")
     other = party_of(entry)
     if other is None:
         return words.removesuffix(" to").removesuffix(" from")
-    account = " Acc. 01******9" if entry.kind in {Kind.BILL_OUT, Kind.BANK_OUT} else ""
+    account = " Acc. 01******9" if entry.kind in {"bill_out", "bank_out"} else ""
     return f"{words} {other.number} - {other.name}{account}"
 
 
-def _mtn_words(entry: Entry, name: str) -> str:
-    if entry.kind in {Kind.BETTING_IN, Kind.BETTING_OUT}:
+def _mtn_words(entry: Leg, name: str) -> str:
+    if entry.kind in {"betting_in", "betting_out"}:
         return f"SPORTPESA {name}".strip()
     if not name:
         return ""
-    return f"from {name}" if entry.direction is Direction.IN else f"to {name}"
+    return f"from {name}" if entry.direction == "in" else f"to {name}"
 
 
-def _main_kinds(entries: Iterable[Entry]) -> dict[str, Kind]:
-    kinds = dict[str, Kind]()
+def _main_kinds(entries: Iterable[Leg]) -> dict[str, str]:
+    kinds = dict[str, str]()
     for entry in entries:
-        if kinds.get(entry.group, Kind.CHARGE) is Kind.CHARGE:
+        if kinds.get(entry.group, "charge") == "charge":
             kinds[entry.group] = entry.kind
     return kinds
 
 
-def _acts(entries: Iterable[Entry]) -> list[list[Entry]]:
+def _acts(entries: Iterable[Leg]) -> list[list[Leg]]:
     """Give each leg that is no charge with the charges of its group; a charge alone is an act."""
-    by_group = defaultdict[str, list[list[Entry]]](list)
-    acts = list[list[Entry]]()
+    by_group = defaultdict[str, list[list[Leg]]](list)
+    acts = list[list[Leg]]()
     for entry in entries:
-        if entry.status is not Status.COMPLETED:
+        if entry.status != "completed":
             continue
         here = by_group[entry.group]
-        if entry.kind is Kind.CHARGE and here:
+        if entry.kind == "charge" and here:
             here[0].append(entry)
         else:
             here.append([entry])
@@ -293,9 +314,10 @@ def _number(what: str, told: str, seed: int, digits: int) -> str:
     return str(lowest + _digest(what, told, seed) % (9 * lowest))
 
 
-def _receipt(group: str, at: datetime, seed: int) -> str:
+def receipt(leg: Leg, seed: int) -> str:
     """Give ten signs: a letter for the year and one for the month, a sign for the day, the rest."""
-    rest, number = "", _digest("receipt", group, seed)
+    at = leg.at
+    rest, number = "", _digest("receipt", leg.group, seed)
     for _ in range(7):
         number, digit = divmod(number, 36)
         rest += _DIGITS[digit]
