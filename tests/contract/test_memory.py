@@ -38,6 +38,7 @@ from alama.platform.days import DAY_US, day_of
 from alama.platform.errors import StoreUnfit
 from alama.platform.http.exchange import Arrival
 from alama.protection.rotation import Rotation, RotationStore
+from alama.scoring import scoring as scoring_module
 from alama.scoring.directory import Caller
 from alama.scoring.group_commit import GroupCommit
 from alama.scoring.holds import Day
@@ -290,17 +291,54 @@ def test_an_approval_that_was_cancelled_counts_no_more(house: House) -> None:
     assert said(house, house.score(REF, **RICH))[0] == "APPROVED"
 
 
-@pytest.mark.parametrize("is_named", [True, False])
+@pytest.mark.parametrize("approved", ["named", "not named", "elsewhere"])
 def test_a_loan_that_a_clock_ahead_dates_tomorrow_is_owed_today_too(
-    house: House, *, is_named: bool
+    house: House, approved: str
 ) -> None:
-    request_id = house.score(REF, **RICH)
-    tell(house, lent(day=TODAY + 1, request_id=request_id if is_named else None))
-    assert figures_in(house).open_balance == 20_000.0
-    assert said(house, house.score(REF, **RICH))[0] == "DECLINED"
-    house.clock.now_us += DAY_US
+    request_id = None if approved == "elsewhere" else house.score(REF, **RICH)
+    tell(house, lent(day=TODAY + 1, request_id=request_id if approved == "named" else None))
+    for _ in range(2):
+        found = figures_in(house)
+        assert (found.open_loans, found.days_since_last_loan) == (1, 0)
+        assert found.open_balance == pytest.approx(22_000.0)
+        assert said(house, house.score(REF, **RICH))[0] == "DECLINED"
+        house.clock.now_us += DAY_US - (house.clock.now_us - NOON_US)
+
+
+def test_a_loan_that_names_no_score_and_its_outcome_are_one_loan(house: House) -> None:
+    first = house.score(REF, **RICH)
+    tell(house, lent(), paid(2_000.0))
+    outcomes = Outcomes(OutcomeStore(house.database, house.log, house.vault), house.clock)
+    house.clock.now_us += 21 * DAY_US
+    outcomes.record(DEMO, [News(first, State.DEFAULTED, TODAY + 20, 20_000.0)], SentNews())
     assert figures_in(house).open_loans == 1
-    assert figures_in(house).open_balance == pytest.approx(22_000.0)
+    assert figures_in(house).open_balance == pytest.approx(20_000.0)
+    news = News(first, State.REPAID, TODAY + 21, 20_000.0, 22_000.0)
+    outcomes.record(DEMO, [news], SentNews())
+    found = figures_in(house)
+    assert (found.open_loans, found.loans_repaid, found.largest_repaid) == (0, 1, 20_000.0)
+    # A loan of another month is another loan, whatever names it.
+    later = LoanEvent("L-2", LoanEventKind.DISBURSED, TODAY + 20, 5_000.0)
+    tell(house, later)
+    assert figures_in(house).open_loans == 1
+
+
+def test_the_id_of_a_payment_is_its_own_within_its_loan_alone(house: House) -> None:
+    second = [one._replace(loan="L-2") for one in (lent(), paid(1_000.0, name="P-1"))]
+    unnamed, named = paid(500.0), paid(700.0, name=f"{TODAY} 500.0")
+    told = [lent(), paid(1_000.0, name="P-1"), *second, unnamed, named]
+    assert set(tell(house, *told)) == {Answer.RECORDED}
+    assert set(tell(house, *told)) == {Answer.UNCHANGED}
+    assert figures_in(house).open_balance == pytest.approx(44_000.0 - 3_200.0)
+
+
+def test_a_reference_of_one_letter_is_a_reference(house: House) -> None:
+    house.score("x", **RICH)
+    tell(house, lent(), reference=" x ".strip())
+    assert said(house, house.score("x", **RICH))[0] == "DECLINED"
+    assert figures_in(house, "X").applications_1d == 0
+    house.applicants.erase(DEMO, "x")
+    assert figures_in(house, "x").open_loans == 0
 
 
 def test_outcomes_are_remembered_as_loans(house: House) -> None:
@@ -371,6 +409,39 @@ def test_erasure_leaves_nothing_and_nobody_brings_it_back(
 
     asyncio.run(story())
     assert figures_in(house).applications_1d == 1
+
+
+def test_who_was_erased_or_stays_away_is_forgotten_by_the_process_too(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(scoring_module, "IDLE_S", 0.01)
+    key = Key("key_1", DEMO.lender, DEMO.mode, b"", "abcd", USUAL_SCOPES, NOON_US)
+    caller = Caller(key, DEMO, the_active_model(), house.vault.ring("demo"))
+    body = json.dumps(APPLICATION | {"applicant_ref": REF}).encode()
+    kept: list[int] = []
+
+    async def story() -> None:
+        ledger = GroupCommit(house.scores, lambda commit: kept.append(commit.entries))
+        scoring = Scoring(ledger, house.vault, house.scores.find)
+        ledger.start()
+
+        async def commits() -> int:
+            del kept[:]
+            arrival = Arrival(a_request_id(), NOON_US, time.perf_counter())
+            await scoring.score(caller, arrival, body, identity, None)
+            await asyncio.sleep(0)
+            return len(kept)
+
+        assert [await commits(), await commits()] == [1, 1]
+        await scoring.forget((DEMO, caller.subject(REF)))
+        assert [await commits(), await commits()] == [2, 1]
+        forgetting = asyncio.create_task(scoring.forget_the_idle())
+        await asyncio.sleep(0.2)
+        forgetting.cancel()
+        assert [await commits(), await commits()] == [2, 1]
+        await ledger.close()
+
+    asyncio.run(story())
 
 
 def test_an_export_shows_what_is_remembered(house: House) -> None:

@@ -41,6 +41,7 @@ SCHEMA_OF = {
     "StoredScore": "ScoreRecord",
     "ListedScore": "ScoreListed",
     "OutcomeResult": "OutcomeResult",
+    "LoanResult": "LoanResult",
     "ExplainedValue": "ExplainedValue",
     "Change": "Change",
     "Counterfactual": "Counterfactual",

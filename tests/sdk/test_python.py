@@ -78,6 +78,7 @@ SCHEMA_OF: dict[type[answers.Answer], str] = {
     answers.StoredScore: "ScoreRecord",
     answers.ListedScore: "ScoreListed",
     answers.OutcomeResult: "OutcomeResult",
+    answers.LoanResult: "LoanResult",
     answers.ExplainedValue: "ExplainedValue",
     answers.Change: "Change",
     answers.Counterfactual: "Counterfactual",
@@ -90,6 +91,15 @@ SCHEMA_OF: dict[type[answers.Answer], str] = {
     answers.NewWebhookEndpoint: "WebhookEndpointCreated",
     answers.TestSent: "TestSent",
     webhooks.Drift: "DriftName",
+}
+
+
+A_LOAN: dict[str, Any] = {
+    "applicant_ref": "cust-1",
+    "loan": "L-1",
+    "kind": "disbursed",
+    "date": date(2026, 11, 16),
+    "amount": 900,
 }
 
 
@@ -471,6 +481,8 @@ WRONG: dict[str, Callable[[Alama], object]] = {
     "an id of half a letter": lambda alama: alama.get_score("\ud800"),
     "a language of half a letter": lambda alama: alama.score(COMPACT, language="\ud800"),  # type: ignore[arg-type]
     "outcomes that are none": lambda alama: alama.record_outcomes(7),  # type: ignore[arg-type]
+    "loans that are none": lambda alama: alama.record_loans(7),  # type: ignore[arg-type]
+    "a loan that is none": lambda alama: alama.record_loans([{1}]),  # type: ignore[list-item]
     "an outcome that is none": lambda alama: alama.record_outcomes([{1}]),  # type: ignore[list-item]
     "kinds of None": lambda alama: alama.make_endpoint("https://a.example", kinds=None),  # type: ignore[arg-type]
 }
@@ -629,6 +641,15 @@ def test_an_outcome_that_is_refused_says_so(alama: Alama) -> None:
     assert told.is_default is None
 
 
+def test_loans_are_told_and_answered_in_their_order(fake: FakeAlama, alama: Alama) -> None:
+    paid = A_LOAN | {"loan": "L-2", "kind": "payment"}
+    told = alama.record_loans([A_LOAN, paid, A_LOAN])
+    assert [one.loan for one in told] == ["L-1", "L-2", "L-1"]
+    assert not any(one.refused for one in told)
+    assert [one.result for one in alama.record_loans([paid])] == ["unchanged"]
+    assert fake.loans[0]["date"] == "2026-11-16"
+
+
 def test_a_score_that_is_not_there(alama: Alama) -> None:
     with pytest.raises(UnknownScore) as raised:
         alama.get_score("req_0/../health")
@@ -779,6 +800,7 @@ def test_the_fake_answers_in_the_shapes_of_the_document(alama: Alama) -> None:
         ("ExplainReply", alama.explain(COMPACT)),
         ("ScoreReview", alama.review(score.request_id, "APPROVED", "other", name="W. Mutua")),
         ("OutcomeResult", alama.record_outcome(score.request_id, "repaid", "2026-11-16")),
+        ("LoanResult", alama.record_loans([A_LOAN])[0]),
         ("WebhookEndpointCreated", alama.make_endpoint("https://loans.example.com/hook")),
         ("WebhookEndpoint", alama.list_endpoints()[0]),
         ("TestSent", alama.test_endpoint(alama.list_endpoints()[0].id)),

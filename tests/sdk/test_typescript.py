@@ -38,6 +38,7 @@ SCHEMA_OF = {
     "StoredScore": "ScoreRecord",
     "ListedScore": "ScoreListed",
     "OutcomeResult": "OutcomeResult",
+    "LoanResult": "LoanResult",
     "ExplainedValue": "ExplainedValue",
     "Change": "Change",
     "Counterfactual": "Counterfactual",
@@ -53,6 +54,7 @@ SCHEMA_OF = {
 SENT = {
     "ApplicationFields": "Application",
     "NewOutcome": "NewOutcome",
+    "NewLoanEvent": "NewLoanEvent",
     "NewReview": "NewReview",
     "NewEndpoint": "NewWebhookEndpoint",
 }

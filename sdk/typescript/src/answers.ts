@@ -60,6 +60,25 @@ export interface NewOutcome {
   corrects?: boolean;
 }
 
+/** What happened to a loan; docs/loans.md says which members go with which kind. */
+export interface NewLoanEvent {
+  applicant_ref: string;
+  /** Your own name for the loan. */
+  loan: string;
+  kind: "disbursed" | "payment" | "closed";
+  /** A day, such as `2026-11-16`. */
+  date: string;
+  amount?: Maybe<number>;
+  id?: Maybe<string>;
+  request_id?: Maybe<string>;
+  due_date?: Maybe<string>;
+  due_amount?: Maybe<number>;
+  instalments?: Maybe<number>;
+  first_due_date?: Maybe<string>;
+  closed_as?: Maybe<"repaid" | "written_off" | "cancelled">;
+  corrects?: boolean;
+}
+
 /** What an officer decided, and why. */
 export interface NewReview {
   decision: "APPROVED" | "DECLINED";
@@ -256,6 +275,17 @@ export interface OutcomeResult {
   >;
   readonly is_default?: boolean;
   /** What to do about it; only where it was refused. */
+  readonly message?: string;
+}
+
+/** What became of an event of a loan. */
+export interface LoanResult {
+  readonly loan: string;
+  /** docs/loans.md says what each means. */
+  readonly result: Open<
+    "recorded" | "corrected" | "unchanged" | "conflict" | "in_the_future" | "too_many"
+  >;
+  /** What to do about it, where it was refused. */
   readonly message?: string;
 }
 

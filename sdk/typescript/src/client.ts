@@ -7,7 +7,9 @@ import type {
   Health,
   Language,
   ListedScore,
+  LoanResult,
   NewEndpoint,
+  NewLoanEvent,
   NewOutcome,
   NewReview,
   NewWebhookEndpoint,
@@ -274,15 +276,36 @@ export class Alama {
     outcomes: readonly NewOutcome[],
     options: CallOptions = {},
   ): Promise<readonly OutcomeResult[]> {
-    const isResult = list(object(shapes.OutcomeResult));
-    const isAnswer = object<{ results: readonly OutcomeResult[] }>({
-      results: (said): said is readonly OutcomeResult[] =>
-        isResult(said) && said.length === outcomes.length,
+    return this.#tell("outcomes", outcomes, object(shapes.OutcomeResult), options);
+  }
+
+  /**
+   * Say what was lent and paid back, up to 1,000 events; each gets a result of its own, in order.
+   * The same may be said twice, late and in any order.
+   */
+  async recordLoans(
+    events: readonly NewLoanEvent[],
+    options: CallOptions = {},
+  ): Promise<readonly LoanResult[]> {
+    return this.#tell("loans", events, object(shapes.LoanResult), options);
+  }
+
+  /** Tell a list, by the name of its path, each of which gets a result. */
+  async #tell<Result>(
+    name: string,
+    told: readonly object[],
+    isResult: Check<Result>,
+    options: CallOptions,
+  ): Promise<readonly Result[]> {
+    const areResults = list(isResult);
+    const isAnswer = object<{ results: readonly Result[] }>({
+      results: (said): said is readonly Result[] =>
+        areResults(said) && said.length === told.length,
     });
     const call = {
       method: "POST",
-      path: "/v1/outcomes",
-      body: json({ outcomes }),
+      path: `/v1/${name}`,
+      body: json({ [name]: told }),
       isAnswer,
     } as const;
     return (await this.#ask(call, options.signal)).results;

@@ -188,6 +188,12 @@ export const OutcomeResult: Shape<answers.OutcomeResult> = {
   message: optional(text),
 };
 
+export const LoanResult: Shape<answers.LoanResult> = {
+  loan: text,
+  result: text,
+  message: optional(text),
+};
+
 export const ExplainedValue: Shape<answers.ExplainedValue> = {
   feature: text,
   value: nullable(either(number, text)),

@@ -11,6 +11,7 @@
 import type {
   ApplicationFields,
   ListedScore,
+  NewLoanEvent,
   NewOutcome,
   NewReview,
   NewWebhookEndpoint,
@@ -81,6 +82,8 @@ export class FakeAlama {
   /** What was stored, by `request_id`. */
   readonly scores = new Map<string, Mutable<StoredScore>>();
   readonly outcomes: NewOutcome[] = [];
+  /** Events, in the order told. */
+  readonly loans: NewLoanEvent[] = [];
   readonly endpoints = new Map<string, NewWebhookEndpoint>();
   /** How long the clients would have waited: for them the time has passed. */
   waitedMs = 0;
@@ -181,6 +184,8 @@ export class FakeAlama {
         return [201, this.#review(id, json())];
       case "POST outcomes":
         return [200, this.#record(json().outcomes)];
+      case "POST loans":
+        return [200, this.#recordLoans(json().loans)];
       case "POST webhook_endpoints":
         return [201, this.#endpoint(json())];
       case "GET webhook_endpoints":
@@ -299,6 +304,16 @@ export class FakeAlama {
       request_id,
       result: this.scores.has(request_id) ? "recorded" : "unknown_score",
       is_default: outcome !== "repaid",
+    }));
+    return { results };
+  }
+
+  #recordLoans(events: readonly NewLoanEvent[]) {
+    const known = new Set(this.loans.map((one) => JSON.stringify(one)));
+    this.loans.push(...events);
+    const results = events.map((one) => ({
+      loan: one.loan,
+      result: known.has(JSON.stringify(one)) ? "unchanged" : "recorded",
     }));
     return { results };
   }

@@ -462,6 +462,16 @@ test("the fake keeps what Alama would keep", async () => {
     result: "recorded",
     is_default: true,
   });
+  const paid = {
+    applicant_ref: "cust-1",
+    loan: "L-1",
+    kind: "payment",
+    date: "2026-11-16",
+    amount: 500,
+  } as const;
+  const told = [{ loan: "L-1", result: "recorded" }];
+  assert.deepEqual(await alama.recordLoans([paid]), told);
+  assert.equal((await alama.recordLoans([paid]))[0]?.result, "unchanged");
   assert.equal((await alama.explain(COMPACT)).recourse, "already_met");
   assert.equal((await alama.health()).status, "ok");
   assert.equal((await alama.key()).mode, "test");

@@ -110,7 +110,9 @@ class Served(NamedTuple):
             reviews=reviews_api.ReviewEndpoints(admission, reviews),
             outcomes=outcomes_api.OutcomeEndpoints(admission, Outcomes.at(installed)),
             loans=loans_api.LoanEndpoints(admission, Loans.at(installed)),
-            applicants=applicants_api.ApplicantEndpoints(admission, Applicants.at(installed)),
+            applicants=applicants_api.ApplicantEndpoints(
+                admission, Applicants.at(installed), running.scoring.forget
+            ),
             lists=lists_api.ListEndpoints.at(admission, installed),
             monitoring=monitoring_api.MonitoringEndpoint(
                 admission, Monitoring.at(installed), running.reports

@@ -133,7 +133,7 @@ def assemble(
         _settle_memory()
         watch.start()
         ledger.start()
-        chores = [upkeep.run(), follow(clock, wall_us, watch)]
+        chores = [upkeep.run(), follow(clock, wall_us, watch), scoring.forget_the_idle()]
         if settings.workers > 1 or not installed.database.embedded:  # others may be there
             chores.append(_sharing(installed, limit, watch).run())
         tasks = [asyncio.create_task(chore) for chore in chores]

@@ -13,7 +13,16 @@ import msgspec
 
 from alama.core import memory
 from alama.core.lending.policy import Decision
-from alama.core.memory import ASKED_HOURS, DAY_HOURS, Amount, Asked, Loan, Promise, Settled
+from alama.core.memory import (
+    ASKED_HOURS,
+    DAY_HOURS,
+    PROMISED_HOURS,
+    Amount,
+    Asked,
+    Loan,
+    Promise,
+    Settled,
+)
 from alama.core.monitoring.news import State
 
 if TYPE_CHECKING:
@@ -26,6 +35,9 @@ HOUR_US: Final = 3_600 * 1_000_000
 
 EVENTS_MAX: Final = 5_000
 """Of one borrower: more is no borrower, but a reference that many share."""
+
+PROMISED_DAYS: Final = PROMISED_HOURS // DAY_HOURS
+"""A loan is told to be of a score of its day, or of so many days before."""
 
 PROMISES_MAX: Final = 500
 """Of one borrower, for the same reason: each score writes all of them anew."""
@@ -193,7 +205,8 @@ def after_event(borrower: Borrower, event: LoanEvent) -> tuple[Borrower, Answer]
     """Take in what was told of a loan, and say what became of it."""
     loan = borrower.loans.get(event.loan, KeptLoan())
     if event.kind is LoanEventKind.PAYMENT:
-        name = event.name or f"{event.day} {event.amount!r}"
+        # No id ends with a space: none is ever the day and amount of another payment.
+        name = event.name or f"{event.day} {event.amount!r} "
         paid = Amount(event.day, event.amount or 0.0)
         answer = _answer(loan.payments.get(name), paid, event)
         after = msgspec.structs.replace(loan, payments={**loan.payments, name: paid})
@@ -230,19 +243,50 @@ def after_outcome(borrower: Borrower, request_id: str, outcome: KeptOutcome) -> 
 # ------------------------------------------------------------------------------------------ reading
 
 
-def loans_of(borrower: Borrower) -> Iterator[Loan]:
-    """Give the loans that were paid out, with what outcomes say of them."""
+def loans_of(borrower: Borrower, day: int) -> Iterator[Loan]:
+    """Give the loans that were paid out, with what outcomes say of them.
+
+    One that a clock ahead of ours has dated tomorrow is owed since it was told.
+    """
     outcomes = dict(borrower.outcomes)
-    for kept in borrower.loans.values():
-        lent = kept.disbursed
-        if lent is None or (kept.closed and kept.closed.ending is Ending.CANCELLED):
+    for kept, lent, request_id in _given_on(borrower):
+        if _is_cancelled(kept):
             continue
-        outcome = None if lent.request_id is None else outcomes.pop(lent.request_id, None)
-        yield _whole(kept, lent, outcome)
+        outcome = None if request_id is None else outcomes.pop(request_id, None)
+        is_tomorrow = lent.day == day + 1
+        since = msgspec.structs.replace(lent, day=day) if is_tomorrow else lent
+        yield _whole(kept, since, outcome)
     for outcome in outcomes.values():
         due = (Amount(outcome.due_on, outcome.amount),)
         lent = Disbursed(outcome.lent_on, outcome.amount, due, None)
         yield _whole(KeptLoan(), lent, outcome)
+
+
+def _given_on(borrower: Borrower) -> Iterator[tuple[KeptLoan, Disbursed, str | None]]:
+    """Give the loans that were disbursed, each with the score that it was given on, if known.
+
+    One that names none was given on the oldest score of its day or the few days before whose
+    outcome was told, and which no other names: else it would be owed twice.
+    """
+    lent = [(one, one.disbursed) for one in borrower.loans.values() if one.disbursed is not None]
+    named = {one.request_id for _, one in lent}
+    left = sorted(
+        (outcome.lent_on, request_id)
+        for request_id, outcome in borrower.outcomes.items()
+        if request_id not in named
+    )
+    for kept, one in sorted(lent, key=lambda both: both[1].day):
+        score = one.request_id
+        if score is None and left and not _is_cancelled(kept):
+            found = next((at for at in left if 0 <= one.day - at[0] <= PROMISED_DAYS), None)
+            if found is not None:
+                left.remove(found)
+                score = found[1]
+        yield kept, one, score
+
+
+def _is_cancelled(kept: KeptLoan) -> bool:
+    return kept.closed is not None and kept.closed.ending is Ending.CANCELLED
 
 
 def _whole(kept: KeptLoan, lent: Disbursed, outcome: KeptOutcome | None) -> Loan:
@@ -270,39 +314,40 @@ _ENDINGS: Final[Mapping[State, Ending]] = {
 """The others leave a loan open: something of it may still come."""
 
 
-def settled_of(borrower: Borrower, day: int) -> Settled:
-    """Say which promises were kept by a day, or will not be.
-
-    A loan that a clock ahead of ours has dated tomorrow is owed from then on: until then its
-    promise counts.
-    """
-    named = set(borrower.outcomes)
-    unnamed = []
+def settled_of(borrower: Borrower) -> Settled:
+    """Say which promises were kept, or will not be."""
+    named, unnamed = set(borrower.outcomes), []
+    for _, lent, request_id in _given_on(borrower):
+        if request_id is None:
+            unnamed.append(lent.day)
+        else:
+            named.add(request_id)
     for kept in borrower.loans.values():
         if kept.closed is not None and kept.closed.request_id is not None:
             named.add(kept.closed.request_id)
-        if kept.disbursed is None or kept.disbursed.day > day:
-            continue
-        if kept.disbursed.request_id is None:
-            unnamed.append(kept.disbursed.day)
-        else:
-            named.add(kept.disbursed.request_id)
     return Settled(named, unnamed)
 
 
-def facts_of(borrower: Borrower, hour: int) -> LoanFacts:
-    """Work out what the loans of a borrower come to on the day of an hour."""
+class Standing(NamedTuple):
+    """What was told of loans, as it stands on a day: applications leave it as it is."""
+
+    day: int
+    facts: LoanFacts
+    settled: Settled
+
+
+def standing_of(borrower: Borrower, day: int) -> Standing:
+    """Work out how the loans of a borrower stand on a day."""
     if not borrower.loans and not borrower.outcomes:
-        return memory.NO_LOANS
-    return memory.loan_facts(loans_of(borrower), hour // DAY_HOURS)
+        return Standing(day, memory.NO_LOANS, NOTHING_SETTLED)
+    facts = memory.loan_facts(loans_of(borrower, day), day)
+    return Standing(day, facts, settled_of(borrower))
 
 
-def remembered(borrower: Borrower, hour: int, facts: LoanFacts | None = None) -> Remembered:
-    """Give the fields of the memory as they stand in an hour; `facts` are those of its day."""
+def remembered(borrower: Borrower, hour: int, known: Standing | None = None) -> Remembered:
+    """Give the fields of the memory as they stand in an hour; `known` is of its day."""
+    standing = standing_of(borrower, hour // DAY_HOURS) if known is None else known
     promised: Sequence[Promise] = borrower.promises
     if promised:
-        told = borrower.loans or borrower.outcomes
-        settled = settled_of(borrower, hour // DAY_HOURS) if told else NOTHING_SETTLED
-        promised = memory.standing(promised, settled, hour)
-    known = facts_of(borrower, hour) if facts is None else facts
-    return memory.remembered(known, borrower.asked, promised, hour)
+        promised = memory.standing(promised, standing.settled, hour)
+    return memory.remembered(standing.facts, borrower.asked, promised, hour)

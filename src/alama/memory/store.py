@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from sqlalchemy import ColumnElement, Connection
     from sqlalchemy.engine.interfaces import DBAPICursor
 
+    from alama.memory.borrower import Standing
     from alama.platform.book import Book
     from alama.platform.database.database import Database
     from alama.vault.store import DataKey
@@ -54,12 +55,13 @@ class BorrowerRow(NamedTuple):
 class Known(NamedTuple):
     """A borrower as somebody knows them, by which key and in which version.
 
-    None and 0: nothing of them was ever met.
+    None and 0: nothing of them was ever met. `standing` is kept from one application to the next.
     """
 
     key_id: str | None
     version: int
     borrower: Borrower
+    standing: Standing | None = None
 
 
 UNMET: Final = Known(None, 0, NOBODY)

@@ -36,6 +36,8 @@ from alama.protection.applicants import (
 from alama.scoring.api import REFERENCE, REFERENCE_RULE, is_reference
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
     from alama.core.errors import AlamaError
     from alama.scoring.admission import Admission
 
@@ -93,9 +95,16 @@ REPLIES: Final = (ApplicantExport, ApplicantErased)
 class ApplicantEndpoints:
     """What is owed to the applicants of the book of the key."""
 
-    def __init__(self, admission: Admission, applicants: Applicants) -> None:
+    def __init__(
+        self,
+        admission: Admission,
+        applicants: Applicants,
+        forget: Callable[[tuple[Book, bytes]], Awaitable[None]],
+    ) -> None:
+        """`forget` ends what this process itself remembers of a borrower."""
         self._admission = admission
         self._applicants = applicants
+        self._forget = forget
 
     @Operation(
         path="/v1/applicants/export",
@@ -155,6 +164,7 @@ class ApplicantEndpoints:
         named = await _named(call)
         book, key_id = caller.book, caller.key.id
         erasure = await run_with_timeout(lambda: self._erased(book, named, key_id), TIMEOUT_S)
+        await self._forget((book, caller.subject(named.strip())))
         return private_json(erased_reply(erasure), headers)
 
     def _erased(self, book: Book, named: str, key_id: str) -> Erasure | None:

@@ -22,7 +22,7 @@ from alama.vault.vault import damaged
 if TYPE_CHECKING:
     from alama.core.lending.policy import Decision
     from alama.core.tally import Seen
-    from alama.memory.borrower import Borrower
+    from alama.memory.borrower import Borrower, Standing
     from alama.memory.store import BorrowerRow, Known
     from alama.vault.ring import ApplicantKey, Ring
 
@@ -264,6 +264,7 @@ class Asking(NamedTuple):
 
     known: Known
     after: Borrower
+    standing: Standing
 
 
 class Entry(NamedTuple):

@@ -24,8 +24,9 @@ from alama.core.chain import SALT_BYTES, digest
 from alama.core.intake import members
 from alama.core.lending.circumstances import Segment
 from alama.core.lending.policy import Decision
+from alama.core.memory import DAY_HOURS
 from alama.core.tally import seen
-from alama.memory.borrower import after_asking, hour_of, remembered
+from alama.memory.borrower import after_asking, hour_of, remembered, standing_of
 from alama.memory.store import Known, RecentBorrowers, Stand
 from alama.platform.errors import Erased, StoreUnavailable
 from alama.platform.http.exchange import Arrival, taken_ms
@@ -134,6 +135,9 @@ _Who = tuple["Book", bytes]
 
 BORROWERS_MAX: Final = 20_000
 """Whom a process remembers, some kilobytes each: the others take a commit more."""
+
+IDLE_S: Final = 300.0
+"""Whoever has not asked for so long, or at most twice as long, only the database remembers."""
 
 DECIDED_AT_MOST: Final = 100
 """Times that one request is decided on: each time another request for the borrower was kept."""
@@ -276,6 +280,20 @@ class Scoring:
         while (others := self._turns.get(who)) is not None:
             await asyncio.wait([others])
 
+    async def forget(self, who: tuple[Book, bytes]) -> None:
+        """Forget a borrower who was erased, once nobody of this process asks for them any more."""
+        await self._turn(who)
+        self._borrowers.drop(who)
+
+    async def forget_the_idle(self) -> None:
+        """Forget who has not asked for a while, until this is cancelled.
+
+        So of whoever was erased by another process nothing stays here for longer than twice that.
+        """
+        while True:
+            await asyncio.sleep(IDLE_S)
+            self._borrowers.age()
+
     async def _kept_as_known(self, asked: _Asked, who: _Who) -> tuple[bytes, Earlier | None]:
         """Decide by what is known of a borrower, and again as long as more is known by then."""
         known = self._borrowers.get(who)
@@ -299,8 +317,12 @@ class Scoring:
         application = asked.application
         active = caller.active_model()
         hour = hour_of(arrival.at_us)
+        standing = None
         if known is not None:
-            now = remembered(known.borrower, hour)
+            standing = known.standing
+            if standing is None or standing.day != hour // DAY_HOURS:
+                standing = standing_of(known.borrower, hour // DAY_HOURS)
+            now = remembered(known.borrower, hour, standing)
             application = remembering(application, now, active.model.catalogue)
         draw = caller.draw(active, subject, arrival.request_id)
         around = active.around(subject, draw, arrival.at_us)
@@ -325,9 +347,9 @@ class Scoring:
         covered = digest(salt, score.in_clear, record)
         counted = seen(assessment, assumed(active.policy, application, assessment.card))
         asking = None
-        if known is not None:
+        if known is not None and standing is not None:
             after = after_asking(known.borrower, hour, decision, limit, arrival.request_id)
-            asking = Asking(known, after)
+            asking = Asking(known, after, standing)
         entry = Entry(
             score,
             idempotency,

@@ -253,15 +253,15 @@ def _sealed(entry: Entry, keys: Mapping[Subject, DataKey]) -> SealedEntry:
             seal_key_id=seal_key_id,
             applicant_key_id=applicant_key_id,
         )
-    kept = SealedEntry(score, idempotency, digest, seen, announced, region, claim=claim)
-    if asking is None:
-        return kept
-    assert isinstance(key, DataKey)  # nobody is remembered who is not named
-    known, after = asking
-    # Of a key that was erased nothing goes over to the next.
-    version = known.version + 1 if known.key_id in {key.id, None} else NEVER
-    row = sealed_row(key, lender, mode, version, score.created_us, after)
-    return kept._replace(borrower=row, known=Known(key.id, version, after))
+    row = now = None
+    if asking is not None:
+        assert isinstance(key, DataKey)  # nobody is remembered who is not named
+        known, after, standing = asking
+        # Of a key that was erased nothing goes over to the next.
+        version = known.version + 1 if known.key_id in {key.id, None} else NEVER
+        row = sealed_row(key, lender, mode, version, score.created_us, after)
+        now = Known(key.id, version, after, standing)
+    return SealedEntry(score, idempotency, digest, seen, announced, region, row, now, claim)
 
 
 NEVER: Final = -1

@@ -264,6 +264,21 @@ class OutcomeResult(Answer):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class LoanResult(Answer):
+    """What became of an event of a loan; `result` is `recorded`, `corrected`, `unchanged`, ..."""
+
+    loan: str
+    result: str
+    message: str | None = None
+    """What to do about it, where it was refused."""
+
+    @property
+    def refused(self) -> bool:
+        """Whether it was not taken as it was said: that raises nothing."""
+        return self.message is not None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ExplainedValue(Answer):
     """A field, its value, and what that is worth in points."""
 

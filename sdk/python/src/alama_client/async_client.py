@@ -32,6 +32,7 @@ if TYPE_CHECKING:
         Health,
         Language,
         ListedScore,
+        LoanResult,
         NewWebhookEndpoint,
         OutcomeKind,
         OutcomeResult,
@@ -165,6 +166,9 @@ class AsyncAlama(BaseClient):
         self, outcomes: Iterable[Mapping[str, object]]
     ) -> tuple[OutcomeResult, ...]:
         return await self._run(calls.record_outcomes(outcomes))
+
+    async def record_loans(self, events: Iterable[Mapping[str, object]]) -> tuple[LoanResult, ...]:
+        return await self._run(calls.record_loans(events))
 
     async def review(
         self,

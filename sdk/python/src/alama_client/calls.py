@@ -19,6 +19,7 @@ from alama_client.answers import (
     Explanation,
     Health,
     ListedScore,
+    LoanResult,
     NewWebhookEndpoint,
     OutcomeResult,
     OwnKey,
@@ -204,7 +205,24 @@ def outcome(
     request_id: str, kind: str, on: object, more: Mapping[str, object]
 ) -> dict[str, object]:
     """Write one outcome as it is sent; a date may be a date."""
-    said = {"request_id": request_id, "outcome": kind, "date": on, **more}
+    return _dated({"request_id": request_id, "outcome": kind, "date": on, **more})
+
+
+def record_loans(events: Iterable[Mapping[str, object]]) -> Call[tuple[LoanResult, ...]]:
+    try:
+        listed = [_dated(each) for each in events]
+    except (AttributeError, TypeError) as error:
+        raise errors.InvalidArgument("events is a list of what happened to loans") from error
+    return Call(
+        "POST",
+        "/v1/loans",
+        lambda said: tuple(read(LoanResult, each) for each in said["results"]),
+        body=_json({"loans": listed}),
+    )
+
+
+def _dated(said: Mapping[str, object]) -> dict[str, object]:
+    """Write something as it is sent, where a date may be a date."""
     return {n: v.isoformat() if isinstance(v, date) else v for n, v in said.items()}
 
 

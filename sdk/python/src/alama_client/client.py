@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         Health,
         Language,
         ListedScore,
+        LoanResult,
         NewWebhookEndpoint,
         OutcomeKind,
         OutcomeResult,
@@ -316,6 +317,14 @@ class Alama(BaseClient):
     ) -> tuple[OutcomeResult, ...]:
         """Say what became of up to 1,000 loans; each gets a result of its own, in order."""
         return self._run(calls.record_outcomes(outcomes))
+
+    def record_loans(self, events: Iterable[Mapping[str, object]]) -> tuple[LoanResult, ...]:
+        """Say what was lent and paid back, up to 1,000 events; each gets a result, in order.
+
+        An event is a dict as it is sent, such as `applicant_ref`, `loan`, `kind`, `date` and
+        `amount`; docs/loans.md has them all. The same may be said twice, late and in any order.
+        """
+        return self._run(calls.record_loans(events))
 
     def review(
         self,

@@ -133,6 +133,8 @@ class FakeAlama:
         self.waited_s = 0.0
         """How long the clients would have waited: for them the time has passed."""
         self.outcomes: list[Json] = []
+        self.loans: list[Json] = []
+        """Events, in the order told."""
         self.endpoints: dict[str, Json] = {}
         self._rules: list[tuple[Condition, Json]] = []
         self._failures: list[type[AlamaError] | tuple[type[Problem], float]] = []
@@ -233,6 +235,8 @@ class FakeAlama:
                 return 201, self._review(request_id, seen.json())
             case "POST", "outcomes":
                 return 200, self._outcomes(seen.json()["outcomes"])
+            case "POST", "loans":
+                return 200, self._loans(seen.json()["loans"])
             case "POST", "webhook_endpoints":
                 return 201, self._endpoint(seen.json())
             case "GET", "webhook_endpoints":
@@ -344,6 +348,14 @@ class FakeAlama:
             )
             for each in outcomes
         ]
+        return {"results": results}
+
+    def _loans(self, events: list[Json]) -> Json:
+        results = [
+            {"loan": each["loan"], "result": "unchanged" if each in self.loans else "recorded"}
+            for each in events
+        ]
+        self.loans += events
         return {"results": results}
 
     def _endpoint(self, said: Json) -> Json:

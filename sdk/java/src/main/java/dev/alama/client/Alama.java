@@ -172,12 +172,25 @@ public final class Alama {
 
     /** Say what became of up to 1,000 loans; each gets a result of its own, in order. */
     public List<OutcomeResult> recordOutcomes(Collection<NewOutcome> outcomes) {
-        int count = InvalidArgument.unlessNull(outcomes, "the outcomes").size();
-        List<Map<String, Object>> told = outcomes.stream().map(NewOutcome::members).toList();
-        return run(Call.post("/v1/outcomes", Map.of("outcomes", told), said -> {
-            var results = Reader.list(OutcomeResult.class, Reader.object(said).get("results"));
-            if (results.size() != count) {
-                throw new IllegalArgumentException("each outcome has a result");
+        InvalidArgument.unlessNull(outcomes, "the outcomes");
+        return tell("outcomes", outcomes.stream().map(NewOutcome::members).toList(), OutcomeResult.class);
+    }
+
+    /**
+     * Say what was lent and paid back, up to 1,000 events; each gets a result of its own, in order. The same may be
+     * said twice, late and in any order.
+     */
+    public List<LoanResult> recordLoans(Collection<NewLoanEvent> events) {
+        InvalidArgument.unlessNull(events, "the events");
+        return tell("loans", events.stream().map(NewLoanEvent::members).toList(), LoanResult.class);
+    }
+
+    /** Tell a list, by the name of its path, each of which gets a result. */
+    private <T extends Record> List<T> tell(String name, List<Map<String, Object>> told, Class<T> kind) {
+        return run(Call.post("/v1/" + name, Map.of(name, told), said -> {
+            var results = Reader.list(kind, Reader.object(said).get("results"));
+            if (results.size() != told.size()) {
+                throw new IllegalArgumentException("each of them has a result");
             }
             return results;
         }));

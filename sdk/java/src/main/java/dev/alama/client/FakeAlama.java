@@ -90,6 +90,7 @@ public final class FakeAlama {
     private final List<Request> requests = new ArrayList<>();
     private final TreeMap<String, Map<String, Object>> scores = new TreeMap<>();
     private final List<Map<String, Object>> outcomes = new ArrayList<>();
+    private final List<Map<String, Object>> loans = new ArrayList<>();
     private final Map<String, Map<String, Object>> endpoints = new LinkedHashMap<>();
     private final ArrayDeque<Rule> rules = new ArrayDeque<>();
     private final ArrayDeque<Failure> failures = new ArrayDeque<>();
@@ -200,6 +201,11 @@ public final class FakeAlama {
         return List.copyOf(outcomes);
     }
 
+    /** All events of loans that were told. */
+    public synchronized List<Map<String, Object>> loans() {
+        return List.copyOf(loans);
+    }
+
     /** The endpoints that there are, by their ids. */
     public synchronized Map<String, Map<String, Object>> endpoints() {
         return new LinkedHashMap<>(endpoints);
@@ -277,6 +283,7 @@ public final class FakeAlama {
             case "GET scores" -> reply(200, id.isEmpty() ? page(request.query) : stored(id));
             case "POST scores/review" -> reply(201, review(id, request.json()));
             case "POST outcomes" -> reply(200, outcomes(request.json()));
+            case "POST loans" -> reply(200, loans(request.json()));
             case "POST webhook_endpoints" -> reply(201, endpoint(request.json()));
             case "GET webhook_endpoints" -> reply(200, Map.of("data", endpoints.values()));
             case "POST webhook_endpoints/test" -> {
@@ -427,6 +434,17 @@ public final class FakeAlama {
         }
         score.put("review", review);
         return review;
+    }
+
+    private Map<String, Object> loans(Object said) {
+        List<Map<String, Object>> results = new ArrayList<>();
+        for (Object each : (List<?>) Reader.object(said).get("loans")) {
+            Map<String, Object> event = Reader.object(each);
+            String result = loans.contains(event) ? "unchanged" : "recorded";
+            loans.add(event);
+            results.add(Map.of("loan", event.get("loan"), "result", result));
+        }
+        return Map.of("results", results);
     }
 
     private Map<String, Object> outcomes(Object said) {

@@ -313,6 +313,17 @@ final class ClientTest {
         isTrue(!kept.refused() && kept.isDefault().isPresent());
     }
 
+    void loansAreToldAndAnsweredInTheirOrder() {
+        LocalDate day = LocalDate.of(2026, 11, 16);
+        NewLoanEvent lent = NewLoanEvent.disbursed("cust-1", "L-1", day, 900).due(day.plusDays(60), 1_000, 2);
+        NewLoanEvent paid = NewLoanEvent.payment("cust-1", "L-2", day, 500).id("P-1");
+        List<LoanResult> told = alama.recordLoans(List.of(lent, paid, lent));
+        same(List.of("L-1", "L-2", "L-1"), told.stream().map(LoanResult::loan).toList());
+        isTrue(told.stream().noneMatch(LoanResult::refused));
+        same("unchanged", alama.recordLoans(List.of(paid)).get(0).result());
+        same("2027-01-15", fake.loans().get(0).get("due_date"));
+    }
+
     void aScoreOfTheFakeIsTyped() {
         isTrue(alama.health().ok());
         same(Optional.empty(), alama.key().expiresAt());
@@ -478,7 +489,7 @@ final class ClientTest {
             // of keys, but for the key
             "lender", "scopes", "expiresAt", "rateLimit", "burst",
             // fixed sentences of the service
-            "Explanation.notice", "OutcomeResult.message", "WebhookTestEvent.message",
+            "Explanation.notice", "OutcomeResult.message", "LoanResult.message", "WebhookTestEvent.message",
             // of the service, of the fake, of a broken rule, and the words of open sets
             "status", "version", "Health.reason", "method", "path", "pointer", "FieldError.detail", "word");
 

@@ -17,7 +17,7 @@ final class Shapes {
     private static final List<Class<? extends Record>> ANSWERS = List.of(
             ShapValue.class, Reason.class, Offer.PriceParts.class, Offer.Aprs.class, Offer.class,
             Schedule.Payment.class, Schedule.class, Score.class, Review.class,
-            Outcome.class, StoredScore.class, ListedScore.class, OutcomeResult.class, ExplainedValue.class,
+            Outcome.class, StoredScore.class, ListedScore.class, OutcomeResult.class, LoanResult.class, ExplainedValue.class,
             Change.class,
             Counterfactual.class, Obstacle.class, Explanation.class, Health.class, OwnKey.class,
             WebhookEndpoint.Pending.class,
@@ -68,11 +68,17 @@ final class Shapes {
                 shown("ExplainReply", alama.explain(application)),
                 shown("ScoreReview", alama.review(id, ReviewDecision.APPROVED, ReviewReason.OTHER, "W. Mutua")),
                 shown("OutcomeResult", alama.recordOutcome(id, OutcomeKind.REPAID, LocalDate.of(2026, 11, 16))),
+                shown("LoanResult", alama.recordLoans(List.of(aLoan())).get(0)),
                 shown("WebhookEndpointCreated", alama.makeEndpoint("https://loans.example.com/hook")),
                 shown("WebhookEndpoint", alama.listEndpoints().get(0)),
                 shown("TestSent", alama.testEndpoint(alama.listEndpoints().get(0).id())),
                 shown("Health", alama.health()),
                 shown("OwnKey", alama.key()));
+    }
+
+    private static NewLoanEvent aLoan() {
+        LocalDate day = LocalDate.of(2026, 11, 16);
+        return NewLoanEvent.disbursed("cust-1", "L-1", day, 900).due(day.plusDays(60), 1_000, 2);
     }
 
     private static List<Object> shown(String schema, Answer answer) {
