@@ -6,13 +6,13 @@ import asyncio
 import os
 import time
 
+from alama.core.errors import AlamaError
 from alama.lenders import installation, keys
 from alama.lenders.installation import Installation
 from alama.memory.store import Stand
 from alama.platform import ids, settings
 from alama.platform.book import Book, Mode
 from alama.platform.clock import stopwatch_us
-from alama.platform.errors import StoreUnfit
 from alama.platform.files.packaged import builtin, sample_application
 from alama.platform.http.exchange import Arrival
 from alama.scoring.directory import Directory
@@ -29,7 +29,7 @@ class CommitAtOnce:
 
     async def append(self, entry: Entry) -> Earlier | Stand | None:
         (fate,) = self._scores.commit([entry])
-        if isinstance(fate, StoreUnfit):
+        if isinstance(fate, AlamaError):
             raise fate
         return fate
 

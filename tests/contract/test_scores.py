@@ -9,6 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from alama.core.errors import AlamaError, InvalidApplication
 from alama.core.lending.circumstances import Segment
 from alama.core.lending.policy import Decision
 from alama.memory.store import Stand
@@ -16,9 +17,17 @@ from alama.platform.book import Book, Mode
 from alama.platform.database import database as databases
 from alama.platform.database.database import Database
 from alama.platform.days import DAY_US
-from alama.platform.errors import StoreUnavailable, StoreUnfit
+from alama.platform.errors import StoreUnavailable
 from alama.scoring.holds import HOUR_US, Approved, total
-from alama.scoring.records import Earlier, Entry, Fate, ScoreSummary, UnknownScore
+from alama.scoring.records import (
+    EVIDENCE,
+    NOBODY,
+    Earlier,
+    Entry,
+    Fate,
+    ScoreSummary,
+    UnknownScore,
+)
 from alama.scoring.replay import open_packed, open_reply
 from alama.scoring.store import Scores
 from tests.entries import DEMO, NOON_US, a_request_id, an_entry
@@ -62,7 +71,7 @@ def committed(scores: Scores, entries: Sequence[Entry]) -> list[Earlier | None]:
     vault = vault_of(scores._database)
     opened: list[Earlier | None] = []
     for fate in scores.commit(entries):
-        assert not isinstance(fate, StoreUnfit | Stand)
+        assert not isinstance(fate, AlamaError | Stand)
         reply = b"" if fate is None else open_reply(vault, DEMO, fate)
         opened.append(fate and Earlier(fate.request_digest, fate.request_id, reply))
     return opened
@@ -243,6 +252,48 @@ def test_two_processes_with_the_same_keys_in_another_order_do_not_block_each_oth
         told = at_once([scores, another_process], groups)
         assert sum(found is None for outcome in told for found in outcome) == len(keys)
     assert len(kept(scores, DEMO)) == 5 * 40
+
+
+# ---------------------------------------------------------------------------------- whose evidence
+
+
+def claiming(who: bytes, evidence: str = "statement") -> Entry:
+    """A score with evidence that was given for nobody; `who` is whom it names, in a digest."""
+    entry = an_entry(idempotency_key=evidence)
+    assert entry.idempotency is not None
+    claim = entry.idempotency._replace(operation=EVIDENCE, request_digest=who)
+    return entry._replace(idempotency=None, claim=claim)
+
+
+JANE, JOHN = b"j" * 32, b"k" * 32
+
+
+def fates(*told: Fate) -> list[bool]:
+    """Say of each whether it was kept; what was not has to say why."""
+    assert all(fate is None or isinstance(fate, InvalidApplication) for fate in told)
+    return [fate is None for fate in told]
+
+
+def test_evidence_is_of_whom_it_first_came_with(scores: Scores, another_process: Scores) -> None:
+    group = [claiming(JANE), claiming(JOHN), claiming(JANE), claiming(NOBODY)]
+    assert fates(*scores.commit(group)) == [True, False, True, False]
+    later = [claiming(JOHN), claiming(JANE), claiming(JOHN, "another"), claiming(NOBODY)]
+    assert fates(*another_process.commit(later)) == [False, True, True, False]
+    assert len(kept(scores, DEMO)) == 4
+
+
+def test_evidence_for_nobody_serves_once(scores: Scores) -> None:
+    group = [claiming(NOBODY), claiming(NOBODY), claiming(JANE), an_entry()]
+    assert fates(*scores.commit(group)) == [True, False, False, True]
+    assert fates(*scores.commit([claiming(NOBODY)])) == [False]
+
+
+def test_of_two_processes_one_has_the_evidence(scores: Scores, another_process: Scores) -> None:
+    for number in range(10):
+        groups = [[claiming(who, f"{number}")] for who in (JANE, JOHN)]
+        told = at_once([scores, another_process], groups)
+        assert sum(fates(*(fate for outcome in told for fate in outcome))) == 1
+    assert len(kept(scores, DEMO)) == 10
 
 
 def at_once(processes: Sequence[Scores], groups: Sequence[Sequence[Entry]]) -> list[Sequence[Fate]]:

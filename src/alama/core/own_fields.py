@@ -66,11 +66,35 @@ RESERVED: Final = frozenset(
 )
 """Names that mean something in a request, a history, a rule or a table already."""
 
-_PROHIBITED: Final = frozenset(PROHIBITED) | {"ethnic", "religious", "tribal", "male", "female"}
+_PROHIBITED: Final = frozenset(
+    {
+        *PROHIBITED,
+        *{"ethnic", "religious", "tribal", "male", "female"},
+        *{
+            "religieux",
+            "religieuse",
+            "ethnie",
+            "ethnique",
+            "tribu",
+            "genre",
+            "sexe",
+            "homme",
+            "femme",
+        },
+        *{"repertoire_telephonique", "appel", "journal_appels", "galerie"},
+        *{"dini", "kabila", "makabila", "ukabila", "jinsia", "jinsi", "mwanamke", "mwanaume"},
+        *{"anwani_za_simu", "ujumbe", "jumbe", "picha"},
+    }
+)
+"""In the languages in which applicants are spoken to; a plural is as good as its singular."""
+
 _NAMES_SOMEBODY: Final = frozenset(
     {
         *{"phone", "phone_number", "mobile_number", "msisdn", "email", "national_id", "id_number"},
         *{"passport", "surname", "first_name", "last_name", "full_name", "bvn", "nin"},
+        *{"numero_de_telephone", "courriel", "piece_identite", "carte_identite", "passeport"},
+        *{"prenom", "nom_de_famille", "nom_complet", "jina_kamili", "jina_la_ukoo", "pasipoti"},
+        *{"namba_ya_simu", "nambari_ya_simu", "barua_pepe", "kitambulisho", "namba_ya_nida"},
     }
 )
 _LOOKS_PROTECTED: Final = frozenset(
@@ -82,6 +106,13 @@ _LOOKS_PROTECTED: Final = frozenset(
         *{"nationality", "national", "citizen", "citizenship", "immigrant", "refugee"},
         *{"language", "dialect", "caste", "race", "racial", "colour", "color", "clan"},
         *{"faith", "church", "mosque", "political", "party", "union"},
+        *{"naissance", "marie", "mariee", "matrimonial", "matrimoniale", "epoux", "epouse"},
+        *{"enfant", "famille", "grossesse", "enceinte", "handicap", "sante", "maladie"},
+        *{"nationalite", "citoyennete", "refugie", "langue", "couleur", "foi", "eglise"},
+        *{"mosquee", "politique", "syndicat", "origine"},
+        *{"umri", "kuzaliwa", "ndoa", "mke", "mume", "mtoto", "watoto", "familia", "mimba"},
+        *{"ujauzito", "ulemavu", "afya", "ugonjwa", "uraia", "taifa", "mkimbizi", "lugha"},
+        *{"rangi", "ukoo", "imani", "kanisa", "msikiti", "siasa", "chama"},
     }
 )
 """Parts of names that the law of many places protects: whoever uses such a field says why."""
@@ -324,14 +355,18 @@ def _name_faults(one: _Declared) -> Iterator[tuple[str, str]]:
 
 
 def _parts(name: str) -> set[str]:
-    """Give every run of the words of a name, also as plurals."""
+    """Give every run of the words of a name, also as a plural, and as what it is the plural of."""
     words = name.split("_")
     runs = {
         "_".join(words[start:end])
         for start in range(len(words))
         for end in range(start + 1, len(words) + 1)
     }
-    return runs | {f"{run}s" for run in runs}
+    singular = {run.removesuffix(end) + rest for run in runs for end, rest in _PLURALS}
+    return runs | {f"{run}s" for run in runs} | singular
+
+
+_PLURALS: Final = (("s", ""), ("es", ""), ("ies", "y"))
 
 
 def _range_faults(one: _Declared) -> Iterator[tuple[str, str]]:

@@ -81,6 +81,8 @@ class ActiveModel(NamedTuple):
     lists: Lists = NO_LISTS
     proven: Proven | UnsetType = UNSET
     """What the figures of this one request stand on, where it came with evidence."""
+    unclaimed: bytes | None = None
+    """What that evidence is remembered by where it names nobody: who comes first with it has it."""
     intake: Intake = _INTAKE
     fields_id: str | None = None
 

@@ -13,7 +13,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from alama.core.assess import Assessment
-from alama.core.errors import AlamaError
+from alama.core.errors import AlamaError, FieldProblem, InvalidApplication
 from alama.memory.store import Stand
 from alama.platform.book import Book, Mode
 from alama.platform.errors import RETRY_AFTER_S, Kind, StoreUnfit
@@ -58,6 +58,12 @@ class IdempotencyKeyReused(AlamaError):
             "this Idempotency-Key came with another request before",
             hint="a new request needs a new key; a retry says the same as the first",
         )
+
+
+def evidence_used() -> InvalidApplication:
+    """Say that evidence came with a score of another applicant, or of one who was not named."""
+    detail = "came with another score before; have the statement read for this applicant"
+    return InvalidApplication([FieldProblem("evidence", "evidence_used", detail)])
 
 
 IDEMPOTENCY_KEPT_US: Final = 72 * 3600 * 1_000_000
@@ -218,6 +224,13 @@ class Became(NamedTuple):
     repaid_amount: float | None
 
 
+EVIDENCE: Final = "evidence"
+"""The operation of a row that says whose some evidence is: `request_digest` is of the applicant."""
+
+NOBODY: Final = bytes(32)
+"""In the place of an applicant who is not named, or was erased."""
+
+
 class IdempotencyRow(NamedTuple):
     """The reply that was given under an idempotency key, to be given again."""
 
@@ -261,7 +274,8 @@ class Entry(NamedTuple):
     `digest` is what the audit knows the score by. `seen` is what the statistics of the day count;
     None: nothing is counted. `announced`: whoever wants to hear of scores is told of it. `region`
     is where the loan is counted, if a cap of the policy asks. `asking`: it is kept only if the
-    borrower is still known by what it says.
+    borrower is still known by what it says. `claim`: it is kept only if no other applicant came
+    with the same evidence.
     """
 
     score: ScoreRow
@@ -272,6 +286,7 @@ class Entry(NamedTuple):
     announced: bool = True
     region: str | None = None
     asking: Asking | None = None
+    claim: IdempotencyRow | None = None
 
 
 class SealedEntry(NamedTuple):
@@ -285,6 +300,7 @@ class SealedEntry(NamedTuple):
     region: str | None = None
     borrower: BorrowerRow | None = None
     known: Known | None = None
+    claim: IdempotencyRow | None = None
 
 
 class Earlier(NamedTuple):
@@ -300,6 +316,6 @@ class Earlier(NamedTuple):
     applicant: ApplicantKey | None = None
 
 
-Fate = Earlier | StoreUnfit | Stand | None
-"""What became of an entry: None, it is kept; an earlier one stands; it alone cannot be kept; or how
-the borrower stands now that it asked for."""
+Fate = Earlier | StoreUnfit | InvalidApplication | Stand | None
+"""What became of an entry: None, it is kept; an earlier one stands; it alone cannot be kept; its
+evidence is of another; or how the borrower stands now that it asked for."""

@@ -35,6 +35,8 @@ from alama.platform.timeouts import run_with_timeout
 from alama.scoring.directory import ActiveModel, Caller
 from alama.scoring.holds import Approved
 from alama.scoring.records import (
+    EVIDENCE,
+    NOBODY,
     Asking,
     Earlier,
     Entry,
@@ -338,14 +340,26 @@ class Scoring:
         record = pack(Sealed(asked.body, assessment, salt, active.fields_id or UNSET))
         unsealed = Unsealed(subject, caller.ring, record, reply if once else None)
         score = _score_row(caller, arrival, given)
-        idempotency = _idempotency_row(caller, arrival, once) if once else None
+        idempotency = _row(caller, arrival, OPERATION, *once[:2]) if once else None
+        claim = None
+        if active.unclaimed is not None:
+            claim = _row(caller, arrival, EVIDENCE, active.unclaimed, _claimant(caller, subject))
         covered = digest(salt, score.in_clear, record)
         counted = seen(assessment, assumed(active.policy, application, assessment.card))
         asking = None
         if known is not None and standing is not None:
             after = after_asking(known.borrower, hour, decision, limit, arrival.request_id)
             asking = Asking(known, after, standing)
-        entry = Entry(score, idempotency, covered, unsealed, counted, region=region, asking=asking)
+        entry = Entry(
+            score,
+            idempotency,
+            covered,
+            unsealed,
+            counted,
+            region=region,
+            asking=asking,
+            claim=claim,
+        )
         return reply, self._ledger.append(entry)
 
 
@@ -390,13 +404,19 @@ def _score_row(caller: Caller, arrival: Arrival, given: Given) -> ScoreRow:
     )
 
 
-def _idempotency_row(caller: Caller, arrival: Arrival, once: Once) -> IdempotencyRow:
+def _claimant(caller: Caller, subject: bytes | None) -> bytes:
+    return NOBODY if subject is None else caller.ring.fingerprint(subject)
+
+
+def _row(
+    caller: Caller, arrival: Arrival, operation: str, key_digest: bytes, request_digest: bytes
+) -> IdempotencyRow:
     return IdempotencyRow(
         lender=caller.book.lender,
         mode=caller.book.mode.value,
-        operation=OPERATION,
-        key_digest=once.key_digest,
-        request_digest=once.request_digest,
+        operation=operation,
+        key_digest=key_digest,
+        request_digest=request_digest,
         request_id=arrival.request_id,
         created_us=arrival.at_us,
         seal_key_id=None,

@@ -28,6 +28,7 @@ from alama.scoring.counts import Approvals, Tallies, approved_between, fold_coun
 from alama.scoring.lists import lists_of
 from alama.scoring.records import (
     EVERY,
+    NOBODY,
     Became,
     Earlier,
     Entry,
@@ -39,6 +40,7 @@ from alama.scoring.records import (
     StoredScore,
     UnknownScore,
     Wanted,
+    evidence_used,
 )
 from alama.scoring.sequels import LEFT_OPEN
 from alama.vault import schema as vault_schema
@@ -221,7 +223,7 @@ def _with_whole_keys(
 
 
 def _sealed(entry: Entry, keys: Mapping[Subject, DataKey]) -> SealedEntry:
-    score, idempotency, digest, unsealed, seen, announced, region, asking = entry
+    score, idempotency, digest, unsealed, seen, announced, region, asking, claim = entry
     lender, mode, request_id = score.lender, score.mode, score.request_id
     where = place(lender, mode, request_id, RECORD)
     key: DataKey | OwnKey
@@ -245,6 +247,12 @@ def _sealed(entry: Entry, keys: Mapping[Subject, DataKey]) -> SealedEntry:
             seal_key_id=seal_key_id,
             applicant_key_id=applicant_key_id,
         )
+    if claim is not None:
+        claim = claim._replace(
+            reply=key.seal(b"", place(lender, mode, request_id, REPLY)),
+            seal_key_id=seal_key_id,
+            applicant_key_id=applicant_key_id,
+        )
     row = now = None
     if asking is not None:
         assert isinstance(key, DataKey)  # nobody is remembered who is not named
@@ -253,7 +261,7 @@ def _sealed(entry: Entry, keys: Mapping[Subject, DataKey]) -> SealedEntry:
         version = known.version + 1 if known.key_id in {key.id, None} else NEVER
         row = sealed_row(key, lender, mode, version, score.created_us, after)
         now = Known(key.id, version, after, standing)
-    return SealedEntry(score, idempotency, digest, seen, announced, region, row, now)
+    return SealedEntry(score, idempotency, digest, seen, announced, region, row, now, claim)
 
 
 NEVER: Final = -1
@@ -491,13 +499,10 @@ class Scores:
             return None
 
     def _commit_once(self, entries: Sequence[Entry], timeout_s: float) -> Sequence[Fate]:
-        keyed = [entry.idempotency for entry in entries if entry.idempotency is not None]
+        keyed = [row for entry in entries for row in (entry.idempotency, entry.claim) if row]
         with self.chain.extending(), self._database.driving(timeout_s) as cursor:
             earlier = self._earlier.find(cursor, keyed) if keyed else {}
-            fates: list[Fate] = [
-                earlier.get(identity(entry.idempotency)) if entry.idempotency else None
-                for entry in entries
-            ]
+            fates = _fates(entries, earlier)
             asked = zip(entries, fates, strict=True)
             batch = self._sealing.seal(cursor, [entry for entry, found in asked if found is None])
             new, told = _kept(batch, self._remembering.keep(cursor, batch))
@@ -506,10 +511,14 @@ class Scores:
             self._approvals.add(cursor, new)
             self._announce(cursor, [entry.score for entry in new if entry.announced])
             if keyed:
-                rows = [entry.idempotency for entry in new if entry.idempotency is not None]
+                rows = {
+                    identity(row): row
+                    for entry in new
+                    for row in (entry.idempotency, entry.claim)
+                    if row is not None and identity(row) not in earlier
+                }
                 # Two processes that take the same keys in different orders wait for each other.
-                rows.sort(key=identity)
-                self._idempotency_rows.run(cursor, rows)
+                self._idempotency_rows.run(cursor, [rows[one] for one in sorted(rows)])
             # Last, after all that another process can clash with: what fails is counted anew.
             self._tallies.add(cursor, new)
             self.chain.add(cursor, new)
@@ -551,6 +560,22 @@ class Scores:
         with self._database.writing() as connection:
             gone = connection.execute(delete(table).where(key.in_(some)))
         return gone.rowcount == FORGOTTEN_AT_ONCE
+
+
+def _fates(entries: Sequence[Entry], earlier: Mapping[Identity, Earlier]) -> list[Fate]:
+    """Give what stands in the way of each entry: an earlier answer, or whose its evidence is."""
+    holders = {one: found.request_digest for one, found in earlier.items()}
+    fates: list[Fate] = []
+    for entry in entries:
+        fate: Fate = earlier.get(identity(entry.idempotency)) if entry.idempotency else None
+        if fate is None and entry.claim is not None:
+            one, who = identity(entry.claim), entry.claim.request_digest
+            if one not in holders:
+                holders[one] = who
+            elif who == NOBODY or holders[one] != who:
+                fate = evidence_used()
+        fates.append(fate)
+    return fates
 
 
 def _kept(

@@ -26,16 +26,21 @@ from alama.platform.http.problems import (
     UnsupportedMediaType,
 )
 from alama.scoring import evidence
+from alama.scoring.api import REFERENCE, REFERENCE_RULE, is_reference
+from alama.statements.checks import AGE_DAYS_MAX
 from alama.statements.deriving import Asked, Found
 from alama.statements.formulas import VERSION
 from alama.statements.multipart import Part, parts
 from alama.statements.pdf.reader import PasswordNeeded, PdfTooCostly
 from alama.statements.places import Place, UnknownPlace, by_offset, place_of
 from alama.statements.problems import MappingNeeded, StatementUnreadable
-from alama.statements.published import CATALOGUED
 from alama.statements.tables import Columns
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from collections.abc import Collection
+
     from alama.core.lending.ready_policy import ReadyPolicy
     from alama.scoring.admission import Admission
     from alama.scoring.directory import Caller
@@ -117,7 +122,10 @@ class FieldsReply(msgspec.Struct, frozen=True):
     formulas: Annotated[str, Meta(description="The set of formulas and its version.")]
     fields: Annotated[
         dict[str, Figure],
-        Meta(description="Those of the catalogue: with `evidence` a body for POST /v1/score."),
+        Meta(
+            description="Those that this lender may send: with `evidence`, and `applicant_ref` if "
+            "one was named, a body for POST /v1/score."
+        ),
     ]
     derived: Annotated[
         dict[str, Figure],
@@ -135,8 +143,9 @@ class FieldsReply(msgspec.Struct, frozen=True):
     evidence: Annotated[
         str | None,
         Meta(
-            description="Proves to POST /v1/score, for a week, that the fields were derived here; "
-            "null for a day of application that is long past."
+            description="Proves to POST /v1/score that the fields were derived here: for a week of "
+            "the applicant who was named; for three days of whoever it first comes with, where "
+            "nobody was. Null for a day of application that is long past."
         ),
     ]
 
@@ -144,12 +153,12 @@ class FieldsReply(msgspec.Struct, frozen=True):
 REPLIES: Final = (FieldsReply,)
 
 
-def fields_reply(found: Found, token: str | None) -> bytes:
-    """Give what was found, in the words of the interface."""
+def fields_reply(found: Found, sendable: Collection[str], token: str | None) -> bytes:
+    """Give what was found, in the words of the interface; `sendable` are fields of applications."""
     told = msgspec.to_builtins(found)
     figures = found.fields
-    told["fields"] = {name: figures[name] for name in figures if name in CATALOGUED}
-    told["derived"] = {name: figures[name] for name in figures if name not in CATALOGUED}
+    told["fields"] = {name: figures[name] for name in figures if name in sendable}
+    told["derived"] = {name: figures[name] for name in figures if name not in sendable}
     told["evidence"] = token
     return encode_json(msgspec.convert(told, FieldsReply))
 
@@ -162,6 +171,7 @@ class _Form(msgspec.Struct, kw_only=True):
 
     as_of: date | None = None
     opened_on: date | None = None
+    applicant_ref: str | None = None
     country: str | None = None
     zone: str | None = None
     applicant_name: str | None = None
@@ -172,6 +182,7 @@ class _Form(msgspec.Struct, kw_only=True):
 _TOLD: Final = {
     "as_of": "must be a day such as 2026-11-15",
     "opened_on": "must be a day such as 2024-01-31",
+    "applicant_ref": REFERENCE_RULE,
     "country": "must be a country of two letters whose clock is known, such as KE",
     "zone": "must be a zone that is known, such as Africa/Nairobi or +03:00",
     "applicant_name": f"must be a name of at most {NAME_MAX} characters",
@@ -183,6 +194,12 @@ _TOLD: Final = {
 
 def _fits(text: str) -> bool:
     return len(text) <= NAME_MAX
+
+
+_RULE: Final[Mapping[str, Callable[[str], object]]] = {
+    "country": _COUNTRY.fullmatch,
+    "applicant_ref": is_reference,
+}
 
 
 def _form(told: dict[str, object]) -> _Form:
@@ -199,8 +216,7 @@ def _form(told: dict[str, object]) -> _Form:
                 value = msgspec.json.decode(value)  # noqa: PLW2901 - a part of a form is text
             converted = msgspec.convert(value, kind)
             msgspec.json.encode(converted)  # what no document can hold is refused here
-            fits = _COUNTRY.fullmatch if name == "country" else _fits
-            if isinstance(converted, str) and not fits(converted):
+            if isinstance(converted, str) and not _RULE.get(name, _fits)(converted):
                 problems.append(FieldProblem(name, "invalid_value", _TOLD[name]))
             setattr(read, name, converted)
         except (msgspec.MsgspecError, UnicodeDecodeError, ValueError, RecursionError):
@@ -253,6 +269,7 @@ _BESIDE: Final[Json] = {
         "maxLength": NAME_MAX,
         "description": "Compared with the name of the holder.",
     },
+    "applicant_ref": {**REFERENCE, "description": "For whom alone the evidence is then good."},
     "password": {"type": "string", "maxLength": NAME_MAX, "description": "Of a locked PDF."},
 }
 _FORM: Final[Json] = {
@@ -281,6 +298,9 @@ _TRANSACTIONS: Final[Json] = {
 
 
 _DAY: Final = timedelta(days=1)
+EARLIEST_AS_OF: Final = date(2000, 1, 1)
+YEARS_MAX: Final = 50
+"""Of a wallet: more months than `mm_months` may have are a slip."""
 _EVIDENCE_DAYS: Final = 7
 
 
@@ -303,8 +323,9 @@ class FieldsEndpoint:
         "form with the files as `file` (PDF or CSV of M-PESA and MTN, Orange Money, camt.053, GSMA "
         "JSON, any table with a `mapping`), or transactions as a JSON object. Beside them may "
         "stand `as_of`, the day of application (default: today), `opened_on`, `country` and "
-        "`zone` (default: those of the policy), `password`, and `applicant_name`, which is "
-        "compared with the holder's. Together at most 8 MiB.",
+        "`zone` (default: those of the policy), `password`, `applicant_name`, which is compared "
+        "with the holder's, and `applicant_ref`, for whom alone the `evidence` is then good. "
+        "Together at most 8 MiB.",
         scope=Scope.WRITE,
         files={FORM: _FORM, "application/json": _TRANSACTIONS},
         body_told="Statements as `file` in a form, or transactions as a JSON object; beside them "
@@ -346,16 +367,26 @@ class FieldsEndpoint:
         asked = _asked(files, form, policy, now)
         found = await self._desk.read(caller.book, asked)
         _require_currency(found, policy)
-        token = _token(caller, found, now, call.arrival.at_us)
-        return private_json(fields_reply(found, token), headers)
+        expected = evidence.covered(caller.active_model(), found.fields)
+        sendable = {name for name, value in expected.items() if value is not None}
+        token = _token(caller, form.applicant_ref, found, call.arrival.at_us)
+        return private_json(fields_reply(found, sendable, token), headers)
 
 
 def _asked(files: list[bytes], form: _Form, policy: ReadyPolicy, now: datetime) -> Asked:
     place = _place(form, policy)
     today = now.astimezone(place.zone).date()
     as_of = form.as_of or today
-    if as_of > today + _DAY:
-        raise InvalidRequest([FieldProblem("as_of", "invalid_value", "must not be yet to come")])
+    opened_on = form.opened_on or as_of
+    problems = []
+    if not EARLIEST_AS_OF <= as_of <= today + _DAY:
+        told = f"must be {EARLIEST_AS_OF} or later, and not yet to come"
+        problems.append(FieldProblem("as_of", "invalid_value", told))
+    elif not _years_before(as_of) <= opened_on <= as_of:
+        told = f"must be before the day of application, and not more than {YEARS_MAX} years"
+        problems.append(FieldProblem("opened_on", "invalid_value", told))
+    if problems:
+        raise InvalidRequest(problems)
     offset = now.astimezone(place.zone).utcoffset() or timedelta(0)
     return Asked(
         files=files,
@@ -366,7 +397,12 @@ def _asked(files: list[bytes], form: _Form, policy: ReadyPolicy, now: datetime) 
         applicant_name=form.applicant_name,
         password=form.password,
         columns=form.mapping,
+        age_days_max=policy.evidence.days_max or AGE_DAYS_MAX,
     )
+
+
+def _years_before(day: date) -> date:
+    return day - timedelta(days=YEARS_MAX * 365)
 
 
 def _place(form: _Form, policy: ReadyPolicy) -> Place:
@@ -395,21 +431,21 @@ def _require_currency(found: Found, policy: ReadyPolicy) -> None:
     told, wanted = found.read.currency, policy.policy.currency
     if told is not None and told != wanted:
         raise StatementUnreadable(
-            f"the statement is in {told}, and the policy lends in {wanted}",
+            f"the statement is in another currency than {wanted}, in which the policy lends",
             hint="send the statement of a wallet in the lender's currency",
         )
 
 
-def _token(caller: Caller, found: Found, now: datetime, now_us: int) -> str | None:
-    if (now.date() - found.coverage.as_of).days > _EVIDENCE_DAYS:
+def _token(caller: Caller, applicant_ref: str | None, found: Found, now_us: int) -> str | None:
+    today = datetime.fromtimestamp(now_us / 1e6, UTC).date()
+    if (today - found.coverage.as_of).days > _EVIDENCE_DAYS:
         return None
-    fields = {name: found.fields[name] for name in found.fields if name in CATALOGUED}
     proven = Proven(
         digest=found.digest,
         formulas=found.formulas,
         day=found.coverage.as_of.isoformat(),
-        fields=tuple(fields),
+        fields=(),  # which of them a score has stood on, the evidence says when it comes with one
         checks=tuple((one.name, one.verdict.value) for one in found.checks),
         doubtful=found.doubtful,
     )
-    return evidence.token(caller.ring, caller.book, proven, fields, now_us)
+    return evidence.token(caller, applicant_ref, proven, found.fields, now_us)

@@ -11,6 +11,7 @@ from alama.statements.api import fields_reply
 from alama.statements.deriving import Asked, found_in
 from alama.statements.pdf.reader import PasswordNeeded, PdfTooCostly
 from alama.statements.problems import MappingNeeded, StatementUnreadable
+from alama.statements.published import CATALOGUED
 
 if TYPE_CHECKING:
     from alama.core.errors import AlamaError
@@ -33,7 +34,7 @@ UIF0000004,2026-09-15 12:00:00,Airtime Purchase,Completed,,-100.00,3000.00
 UI50000003,2026-09-05 17:45:00,Merchant Payment to 52 - DUKA,Completed,,-2900.00,3100.00
 UI10000002,2026-09-01 08:00:00,Salary Payment from 300 - WORKS LTD,Completed,6000.00,,6000.00
 """
-_TOKEN: Final = "eyJ2ZXJzaW9uIjoiYWxhbWEuZXZpZGVuY2UvMSIsIi4uLiI6Ii4uLiJ9.c2VhbA"  # noqa: S105 - no key
+_TOKEN: Final = "eyJ2ZXJzaW9uIjoiYWxhbWEuZXZpZGVuY2UvMiIsIi4uLiI6Ii4uLiJ9.c2VhbA"  # noqa: S105 - no key
 
 
 @cache
@@ -46,7 +47,8 @@ def replies() -> dict[str, Json]:
         weekend=(5, 6),
         applicant_name="Jane Wanjiku",
     )
-    reply = json.loads(fields_reply(found_in(asked, b"example-" * 4), _TOKEN))
+    found = found_in(asked, b"example-" * 4)
+    reply = json.loads(fields_reply(found, CATALOGUED, _TOKEN))
     return {
         "derived_fields": {
             "summary": "Two months of a wallet: what follows from them, and what they lack.",

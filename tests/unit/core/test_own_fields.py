@@ -39,7 +39,14 @@ def test_the_id_is_that_of_what_is_said_and_not_of_how_it_is_written() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", [*PROHIBITED, "customer_gender", "sms_count", "contact_list_size", "is_female"]
+    "name",
+    [
+        *PROHIBITED,
+        *("customer_gender", "sms_count", "contact_list_size", "is_female"),
+        *("tribes", "religions", "ethnicities", "genders", "sexes", "photo", "known_females"),
+        *("tribus", "religions_connues", "ethnies", "sexe", "genres", "appels", "nb_femmes"),
+        *("kabila_la_mteja", "makabila", "dini", "jinsia", "picha_za_simu"),
+    ],
 )
 def test_what_must_never_be_sent_cannot_be_declared(name: str) -> None:
     assert "must never be sent" in refusal(declared(('"branch"', f'"{name}"')))
@@ -61,12 +68,20 @@ def test_a_name_that_means_something_already_cannot_be_declared(name: str) -> No
     assert "has a meaning of its own" in refusal(declared(('"branch"', f'"{name}"')))
 
 
-@pytest.mark.parametrize("name", ["phone_number", "national_id", "surname", "first_name"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("phone_number", "phone_numbers", "national_id", "surname", "first_name"),
+        *("prenoms", "numero_de_telephone", "namba_ya_simu", "kitambulisho"),
+    ],
+)
 def test_what_tells_who_somebody_is_cannot_be_declared(name: str) -> None:
     assert "who somebody is" in refusal(declared(('"branch"', f'"{name}"')))
 
 
 def test_what_looks_protected_says_why_it_is_lawful() -> None:
+    for name in ("ages", "enfants", "umri_wa_mteja", "churches", "families"):
+        assert f"the law may protect {name}" in refusal(declared(('"branch"', f'"{name}"')))
     text = declared(('"branch"', '"age_years"'))
     assert "fields[3].lawful is missing: the law may protect age_years" in refusal(text)
     why = text.replace(b'source = "the branch', b'lawful = "section 9"\nsource = "the branch')

@@ -11,25 +11,36 @@ from typing import Any
 import pytest
 from sqlalchemy import inspect, text
 
+from alama.core.assess import Proven
+from alama.core.lending import draft
 from alama.lenders import installation, keys
 from alama.lenders.installation import Installation
+from alama.lenders.records import Signed
 from alama.platform import settings
 from alama.platform.book import Book, Mode
+from alama.policies import own_fields, policies
+from alama.protection.applicants import Applicants
+from alama.scoring import evidence
+from alama.scoring.directory import Caller
 from alama.training.population.formats import HOLDER
 from alama.training.population.ledgers import Wanted, draw_ledger, figures
 from alama.training.population.printed import mpesa_lines
 from tests.entries import DEMO
 from tests.exchanges import Received
-from tests.served import Service
+from tests.own_fields import declared
+from tests.served import BODY, MODEL, Service
 from tests.statement_pdfs import Sheet, draw_mpesa
 
 BOUNDARY = "xXx"
 FORM = {"content-type": f"multipart/form-data; boundary={BOUNDARY}"}
 
 
-def statement(*, wrong: bool = False, name: str = "Jane Doe") -> bytes:
-    """A wallet of the last eight months, each with a salary, a bill, airtime and a transfer."""
-    today = datetime.now(UTC).date()
+def statement(*, wrong: bool = False, name: str = "Jane Doe", ends: int = 0) -> bytes:
+    """A wallet of the last eight months, each with a salary, a bill, airtime and a transfer.
+
+    It ends so many days before today.
+    """
+    today = datetime.now(UTC).date() - timedelta(days=ends)
     rows, balance, number = [], 1000, 0
     day = today - timedelta(days=240)
     while day < today:
@@ -137,6 +148,142 @@ def test_altered_figures_are_refused_and_named(service: Service) -> None:
     assert explained.status == 422
 
 
+DERIVED = declared(
+    (
+        'name = "branch"\ntype = "word"',
+        'name = "betting_share"\ntype = "number"\nminimum = 0\nmaximum = 1',
+    ),
+    ('"earlier_loans"', '"lenders_seen"'),
+    ('"bureau_score"', '"days_inactive"'),
+)
+"""Three figures that are derived beyond the product's; 200 days a month are more than there are."""
+
+
+def declare(service: Service, text: bytes = DERIVED) -> None:
+    installed = service.installed
+    own_fields.activate(
+        installed.registry, "demo", text, Signed(installed.clock(), "W. Mutua"), lambda: MODEL
+    )
+
+
+def test_no_figure_can_be_altered_and_none_left_out(service: Service) -> None:
+    declare(service)
+    found = derived(service, ("file", statement()))
+    assert {"betting_share", "lenders_seen"} <= found["fields"].keys()
+    assert "days_inactive" in found["derived"]
+    body = {**found["fields"], "evidence": found["evidence"]}
+    figures = found["fields"]
+    for altered, names in (
+        ({**body, **{name: value + 1 for name, value in figures.items()}}, figures),
+        ({"evidence": found["evidence"]}, figures),
+        ({**body, "days_inactive": 500}, ["days_inactive"]),
+    ):
+        refused = scored(service, altered)
+        assert refused.status == 422
+        faults = {(fault["pointer"], fault["code"]) for fault in refused.json()["errors"]}
+        assert faults == {(f"/{name}", "evidence_differs") for name in names}
+    reply = scored(service, body)
+    assert reply.status == 200
+    record = service.ask(f"/v1/scores/{reply.json()['request_id']}").json()
+    assert set(record["evidence"]["fields"]) == found["fields"].keys()
+
+
+def test_what_is_declared_after_it_was_derived_is_covered_too(service: Service) -> None:
+    found = derived(service, ("file", statement()))
+    body = {**found["fields"], "evidence": found["evidence"]}
+    declare(service)
+    service = service_for(service.installed, DEMO)
+    refused = scored(service, {**body, "betting_share": 0.5, "lenders_seen": 1})
+    assert refused.status == 422
+    assert {fault["pointer"] for fault in refused.json()["errors"]} == {
+        "/betting_share",
+        "/lenders_seen",
+    }
+    told = {name: found["derived"][name] for name in ("betting_share", "lenders_seen")}
+    assert scored(service, {**body, **told}).status == 200
+
+
+@pytest.mark.parametrize("reference", ["c-2", None, "", 7, " c-1\n2"])
+def test_evidence_of_one_applicant_is_refused_of_another(
+    service: Service, reference: object
+) -> None:
+    found = derived(service, ("file", statement()), ("applicant_ref", b" c-1 "))
+    body = {**found["fields"], "evidence": found["evidence"]}
+    for path in ("/v1/score", "/v1/explain"):
+        told = json.dumps({**body, "applicant_ref": reference}).encode()
+        refused = service.ask(path, body=told)
+        assert refused.status == 422
+        assert [one["code"] for one in refused.json()["errors"]] == ["evidence_of_another"]
+        assert service.ask(path, body=json.dumps(body).encode()).status == 422
+    for _ in range(2):
+        assert scored(service, {**body, "applicant_ref": "c-1"}).status == 200
+
+
+def test_evidence_of_nobody_is_of_whom_it_first_comes_with(service: Service) -> None:
+    found = derived(service, ("file", statement()))
+    body = {**found["fields"], "evidence": found["evidence"]}
+    explained = service.ask("/v1/explain", body=json.dumps(body).encode())
+    assert explained.status == 200  # which binds nothing: nothing is stored
+    for reference, status in (("c-1", 200), ("c-2", 422), ("c-1", 200)):
+        assert scored(service, {**body, "applicant_ref": reference}).status == status
+    refused = scored(service, body)
+    assert [one["code"] for one in refused.json()["errors"]] == ["evidence_used"]
+
+
+def test_evidence_of_nobody_for_nobody_serves_once_and_its_retries(service: Service) -> None:
+    found = derived(service, ("file", statement()))
+    body = json.dumps({**found["fields"], "evidence": found["evidence"]}).encode()
+    once = {"idempotency-key": "k-1"}
+    first = service.ask("/v1/score", body=body, headers=once)
+    assert first.status == 200
+    again = service.ask("/v1/score", body=body, headers=once)
+    assert (again.status, again.body) == (200, first.body)
+    for headers in ({}, {"idempotency-key": "k-2"}):
+        refused = service.ask("/v1/score", body=body, headers=headers)
+        assert [one["code"] for one in refused.json()["errors"]] == ["evidence_used"]
+    # Another token of the same statement is another proof.
+    other = derived(service, ("file", statement()))
+    assert scored(service, {**other["fields"], "evidence": other["evidence"]}).status == 200
+
+
+def test_evidence_of_an_erased_applicant_is_nobodys(service: Service) -> None:
+    found = derived(service, ("file", statement()))
+    body = {**found["fields"], "evidence": found["evidence"], "applicant_ref": "c-1"}
+    assert scored(service, body).status == 200
+    Applicants.at(service.installed).erase(DEMO, "c-1", None)
+    refused = scored(service, body)
+    assert [one["code"] for one in refused.json()["errors"]] == ["evidence_used"]
+
+
+@pytest.mark.parametrize(("reference", "days"), [("c-1", 7), (None, 3)])
+def test_evidence_grows_old(service: Service, reference: str | None, days: int) -> None:
+    installed = service.installed
+    _, key = keys.issue(installed.registry, installed.clock, installed.pepper, DEMO)
+    caller = Caller(key, DEMO, None, installed.vault.ring("demo"))
+    body = json.loads(BODY) | {"applicant_ref": "c-1"}
+    for ago_s, codes in ((days * 86_400 - 60, None), (days * 86_400 + 60, ["evidence_expired"])):
+        made_us = installed.clock() - ago_s * 1_000_000
+        proven = Proven("sha256:0", "fields/1", "2026-01-01", (), (), doubtful=False)
+        token = evidence.token(caller, reference, proven, {}, made_us)
+        reply = scored(service, {**body, "evidence": token}).json()
+        assert [one["code"] for one in reply["errors"]] == codes if codes else "score" in reply
+
+
+def test_a_policy_may_ask_for_evidence_and_for_a_recent_statement(service: Service) -> None:
+    text = draft.default_text("KES").decode() + "\n[evidence]\nrequired = true\ndays_max = 1\n"
+    installed = service.installed
+    signed = Signed(installed.clock(), "W. Mutua")
+    policies.activate(installed.registry, DEMO, text.encode(), signed, lambda: MODEL)
+    found = derived(service, ("file", statement(ends=20)))
+    assert found["doubtful"] is True
+    for path in ("/v1/score", "/v1/explain"):
+        refused = service.ask(path, body=json.dumps(found["fields"]).encode())
+        assert refused.status == 422
+        assert [one["code"] for one in refused.json()["errors"]] == ["evidence_required"]
+    reply = scored(service, {**found["fields"], "evidence": found["evidence"]})
+    assert reply.json()["decision"] == "REVIEW"
+
+
 def test_a_doubtful_statement_is_left_to_a_person(service: Service) -> None:
     found = derived(service, ("file", statement(wrong=True)))
     assert found["doubtful"] is True
@@ -190,6 +337,11 @@ def test_transactions_are_taken_as_json(service: Service) -> None:
         ((("file", b"nothing"),), 422, "mapping_needed"),
         ((("file", b"<a/>"),), 422, "statement_unreadable"),
         ((("file", b"<a/>"), ("as_of", b"soon")), 422, "invalid_request"),
+        ((("file", b"<a/>"), ("as_of", b"1999-12-31")), 422, "invalid_request"),
+        ((("file", b"<a/>"), ("as_of", b"0001-01-01")), 422, "invalid_request"),
+        ((("file", b"<a/>"), ("opened_on", b"1900-01-01")), 422, "invalid_request"),
+        ((("file", b"<a/>"), ("opened_on", b"2999-01-01")), 422, "invalid_request"),
+        ((("file", b"<a/>"), ("applicant_ref", b"+254 700 000 000")), 422, "invalid_request"),
         ((("file", b"<a/>"), ("country", b"XX")), 422, "invalid_request"),
         ((("file", b"<a/>"), ("mapping", b"{")), 422, "invalid_request"),
         ((("file", b"<a/>"), ("odd", b"1")), 422, "invalid_request"),
@@ -203,6 +355,13 @@ def test_what_cannot_be_read_is_refused(
 ) -> None:
     refused = service.ask("/v1/fields", body=form(*parts), headers=FORM)
     assert (refused.status, refused.json()["code"]) == (status, code)
+
+
+def test_a_refusal_does_not_say_what_currency_was_told(service: Service) -> None:
+    told = {"currency": "SECRETS", "transactions": [{"at": "2026-01-01"}]}
+    refused = service.ask("/v1/fields", body=json.dumps(told).encode())
+    assert refused.status == 422
+    assert b"SECRETS" not in refused.body
 
 
 @pytest.mark.parametrize(

@@ -95,6 +95,7 @@ _TABLES: Final[Mapping[str, str]] = {
         "What is remembered of those whom applicant_ref names: who asked often is left to a "
         "person, and no loan is given beside one that is late. Leave a line out to not look at it."
     ),
+    "evidence": "What the figures of an application have to stand on. Files go without.",
     "exposure": "What a borrower may owe in all, the new loan included.",
     "ladder": (
         "How loans grow: what a borrower owes in all, the new loan included, is at most the first "
@@ -137,6 +138,8 @@ _KEYS: Final[Mapping[str, str]] = {
     "repayment.shown_apr": "recommended_apr is by",
     "borrower.late_days_max": "a payment on another loan later than this: DECLINED",
     "borrower.asked_per_day_max": "whoever asked so often in the 24 hours before: REVIEW",
+    "evidence.required": "no score without the evidence of a statement",
+    "evidence.days_max": "one that ends more days before the application: REVIEW",
     "exposure.balance_max": "approvals of the last three days count as owed",
     "ladder.first_limit": "of those who have paid nothing back yet",
     "ladder.times": "the largest loan that was paid back",

@@ -296,6 +296,17 @@ class Law(_Part, frozen=True):
     forbidden_fields: tuple[str, ...] = ()
 
 
+class AskedEvidence(_Part, frozen=True):
+    """What figures have to stand on.
+
+    Where it is `required` an application comes with the evidence of a statement. One that ends more
+    than `days_max` days before the day of application is doubtful; None: the usual number.
+    """
+
+    required: bool = False
+    days_max: int | None = None
+
+
 class CounterOffers(StrEnum):
     """What follows where another loan would be approved than the one asked for.
 
@@ -333,6 +344,7 @@ class Policy(Document, frozen=True, forbid_unknown_fields=True):
     counter_offers: CounterOffers | msgspec.UnsetType = msgspec.UNSET
     portfolio: tuple[PortfolioCap, ...] | msgspec.UnsetType = msgspec.UNSET
     exploration: Exploration | msgspec.UnsetType = msgspec.UNSET
+    evidence: AskedEvidence | msgspec.UnsetType = msgspec.UNSET
 
 
 # ------------------------------------------------------------------------------------------ changes

@@ -53,6 +53,7 @@ Fault = tuple[Path, str]
 STEPS_MAX: Final = 1000
 """The most steps up to a cap: more would be precision that nobody lends by."""
 
+STATEMENT_DAYS_MAX: Final = 366
 TERM_DAYS_MAX: Final = 3650
 EVERY_DAYS: Final = (7, 14, 30)
 PAYMENT_SHARE_MAX: Final = 10.0
@@ -472,6 +473,10 @@ def _borrower_faults(policy: Policy) -> Iterator[Fault]:
             yield ("borrower", "asked_per_day_max"), f"must be 1 to {COUNT_MAX}"
         if late is not None and not 0 <= late <= COUNT_MAX:
             yield ("borrower", "late_days_max"), f"must be 0 to {COUNT_MAX}"
+    if not isinstance(policy.evidence, msgspec.UnsetType):
+        days = policy.evidence.days_max
+        if days is not None and not 1 <= days <= STATEMENT_DAYS_MAX:
+            yield ("evidence", "days_max"), f"must be 1 to {STATEMENT_DAYS_MAX}"
     exposure = policy.exposure
     if exposure is not msgspec.UNSET and not 0.0 < exposure.balance_max <= MONEY_MAX:
         yield ("exposure", "balance_max"), money

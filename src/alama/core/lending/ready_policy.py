@@ -22,6 +22,7 @@ from alama.core.expressions import expression as expressions
 from alama.core.expressions.certainty import Slope
 from alama.core.lending.loan import AMOUNT, TERM, Loans, LoanTables
 from alama.core.lending.policy import (
+    AskedEvidence,
     Borrowing,
     CounterOffers,
     Decision,
@@ -335,6 +336,7 @@ class ReadyPolicy:
         "catalogue",
         "counter_offers",
         "currency",
+        "evidence",
         "existing_place",
         "existing_share",
         "exploration",
@@ -396,6 +398,8 @@ class ReadyPolicy:
         )
         said = policy.counter_offers
         self.counter_offers = CounterOffers.NONE if isinstance(said, UnsetType) else said
+        asked = policy.evidence
+        self.evidence = AskedEvidence() if isinstance(asked, UnsetType) else asked
         self.loan_rules = tuple(rule for rule in self.rules if rule.bounds_loans)
         names = policy.law.forbidden_fields
         self.forbidden = tuple((position[name], name) for name in names if name in position)

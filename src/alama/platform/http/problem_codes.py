@@ -265,12 +265,25 @@ FIELDS: Final[Mapping[str, Meaning]] = {
         "Send it as POST /v1/fields gave it, with a key of the same lender and mode.",
     ),
     "evidence_expired": Meaning(
-        "`evidence` is older than a week: the statement tells nothing of today.",
+        "`evidence` is older than a week, or three days where it was given for nobody.",
         "Have a new statement read.",
     ),
     "evidence_differs": Meaning(
         "The figure is not the one that was derived from the statement, or is left out.",
         "Send the fields as POST /v1/fields gave them, or all of them without `evidence`.",
+    ),
+    "evidence_of_another": Meaning(
+        "`evidence` was given for an `applicant_ref`, and the application names another or none.",
+        "Send the `applicant_ref` that POST /v1/fields was told, or have another read.",
+    ),
+    "evidence_used": Meaning(
+        "`evidence` was given for nobody, and a score with it names another applicant or none.",
+        "Have the statement read for this applicant, with `applicant_ref`; then it serves as often "
+        "as they apply. A retry takes the `Idempotency-Key` of its first.",
+    ),
+    "evidence_required": Meaning(
+        "The lender's policy scores only what was derived from a statement.",
+        "Have the statement read by POST /v1/fields, and send its `evidence` among the fields.",
     ),
     "prohibited_field": Meaning(
         "The field must never be used for a credit decision, such as contacts, messages or gender.",

@@ -11,6 +11,7 @@ import pytest
 from alama.core.errors import InvalidPolicy
 from alama.core.lending.draft import default_policy
 from alama.core.lending.policy import (
+    AskedEvidence,
     Decision,
     Fees,
     Kind,
@@ -302,6 +303,10 @@ def test_prices_caps_and_days_are_possible_or_told(subtests: pytest.Subtests) ->
             (part_with("daily", **{name: bound}), f"daily.{name} must be finite and not negative")
             for name in ("volume_max", "expected_loss_max")
             for bound in (-1.0, math.inf, math.nan)
+        ),
+        *(
+            (altered(evidence=AskedEvidence(days_max=days)), "evidence.days_max must be 1 to 366")
+            for days in (0, -1, 367)
         ),
         *(
             (

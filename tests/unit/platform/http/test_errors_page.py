@@ -5,13 +5,13 @@ import inspect
 
 from alama.core import application, intake
 from alama.platform.http import fields, problem_codes, problems
-from alama.scoring import evidence, sandbox
+from alama.scoring import evidence, records, sandbox
 
 
 def field_codes() -> set[str]:
     """Every code that is given to a broken rule, read from where it is given."""
     codes: set[str] = set()
-    for module in (application, evidence, fields, intake, sandbox):
+    for module in (application, evidence, fields, intake, records, sandbox):
         for node in ast.walk(ast.parse(inspect.getsource(module))):
             match node:
                 case ast.Call(
