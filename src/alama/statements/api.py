@@ -37,9 +37,7 @@ from alama.statements.problems import MappingNeeded, StatementUnreadable
 from alama.statements.tables import Columns
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from collections.abc import Collection
+    from collections.abc import Callable, Collection, Mapping
 
     from alama.core.lending.ready_policy import ReadyPolicy
     from alama.scoring.admission import Admission
