@@ -133,7 +133,7 @@ _Flight = tuple["Book", bytes]
 _Who = tuple["Book", bytes]
 """A book, and what an applicant is found by in it."""
 
-BORROWERS_MAX: Final = 20_000
+BORROWERS_MAX: Final = 5_000
 """Whom a process remembers, some kilobytes each: the others take a commit more."""
 
 IDLE_S: Final = 300.0
