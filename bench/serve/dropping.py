@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 from typing import TYPE_CHECKING
+from unittest.mock import patch
 
 from alama.app import serving
 from alama.app.watching import watching
@@ -41,7 +42,7 @@ class DroppingLedger:
 
 def remembering_nobody() -> ASGIApp:
     """Make the application of one process that treats every applicant as one of the sandbox."""
-    scoring.is_fixture = lambda *_: True
+    patch.object(scoring, "is_fixture", lambda *_: True).start()
     return serving.service()
 
 
