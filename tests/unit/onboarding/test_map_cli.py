@@ -40,7 +40,7 @@ def as_a_lender_writes_it(folder: Path, money: str = "KES") -> Path:
     with path.open("w", newline="") as file:
         written = csv.writer(file, delimiter=";")
         written.writerow(["UMOJA SACCO"])
-        written.writerow([NAMES.get(name, name) for name in columns])
+        written.writerow([NAMES.get(name, name).replace("KES", money) for name in columns])
         for row in zip(*columns.values(), strict=True):
             cells = [_cells(n, v) for n, v in zip(columns, row, strict=True)]
             written.writerow([cell.replace("KES", money) for cell in cells])
