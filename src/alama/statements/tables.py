@@ -229,6 +229,18 @@ class Tables:
         return all_of_them[0] if all_of_them else None
 
 
+def first_rows(content: bytes, many: int) -> list[tuple[int, list[str]]]:
+    """Give the first rows of the longest sheet as they stand in it, each with its number."""
+    grid = open_grid(Sent(content), LIMITS)
+    longest: list[tuple[int, list[str]]] = []
+    for sheet in [one for one in grid.sheets if one.is_shown][:SHEETS_MAX]:
+        with closing(grid.rows(sheet)) as rows:
+            first = itertools.islice(rows, many)
+            found = [(at, list(map(as_word, row))) for at, row in enumerate(first, start=1)]
+        longest = max(longest, found, key=len)
+    return longest
+
+
 def plain(name: str) -> str:
     """Give a column's name as it is compared."""
     return " ".join(name.replace("\ufeff", "").split()).casefold()

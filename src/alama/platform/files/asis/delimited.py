@@ -113,6 +113,10 @@ class TextGrid:
                 )
             yield line
 
+    def formats(self, _sheet: Sheet, _header: int) -> dict[int, str]:
+        """Give how cells are to be shown, by their columns: a text says nothing of it."""
+        return {}
+
     @contextmanager
     def _opened(self, encoding: str) -> Iterator[IO[str]]:
         with (
