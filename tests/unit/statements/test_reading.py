@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import io
+import tracemalloc
 import zipfile
 from datetime import date
 
@@ -475,6 +476,47 @@ def test_the_currency_of_an_account_is_that_of_its_entries() -> None:
     assert read(account("USD")).currency == "USD"
     with pytest.raises(StatementUnreadable, match="several currencies"):
         read(account("USD", "KES"))
+
+
+def accounts(*numbers: str) -> str:
+    parts = "".join(
+        f"<Stmt><Acct><Id><IBAN>{one}</IBAN></Id></Acct>{BOOKED.format('KES')}</Stmt>"
+        for one in numbers
+    )
+    return f"<Document><BkToCstmrStmt>{parts}</BkToCstmrStmt></Document>"
+
+
+def test_statements_of_several_accounts_are_never_mixed() -> None:
+    assert len(read(accounts("KE1", "KE1")).entries) == 2
+    for mixed in (("KE1", "KE2"), ("KE1", ""), ("", "")):
+        with pytest.raises(StatementUnreadable, match="several accounts"):
+            read(accounts(*mixed))
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"<a>" + b"<b/>" * 1_000_000 + b"</a>",
+        b"<a>" + b"x" * 15_000_000 + b"</a>",
+        b"[" + b"[]," * 2_000_000 + b"[]]",
+        b'{"a":' * 400_000 + b"1" + b"}" * 400_000,
+        b"Date,Details,Amount\n" + b"," * 16_000_000,
+        b"Date,Details,Amount\n2026-08-03," + b"x" * 16_000_000 + b",5",
+        b"Date,Details,Amount\n2026-08-03,Pay," + b" 1" * 60_000,
+    ],
+    ids=["elements", "text", "lists", "deep", "columns", "cell", "figures"],
+)
+def test_what_is_far_too_much_costs_little_memory(content: bytes) -> None:
+    tracemalloc.start()
+    try:
+        statement = read(content)
+        assert len(statement.unread) == statement.rows
+    except StatementUnreadable:
+        pass
+    finally:
+        _, most = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+    assert most < 150 << 20
 
 
 def test_figures_of_json_are_read_however_a_language_puts_them() -> None:
