@@ -17,12 +17,11 @@ from alama.core.lending.circumstances import (
     USUAL,
     Circumstances,
     Lot,
-    Room,
     answer_to,
     settle,
 )
 from alama.core.lending.decision import Verdict, decide
-from alama.core.lending.offer import Offer, make_offer
+from alama.core.lending.offer import Offer, Room, make_offer
 from alama.core.lending.policy import HOLDS, Decision, Rule
 from alama.core.memory import Remembered
 from alama.core.units import Points, Probability
@@ -92,8 +91,7 @@ class Assessment(ExplainedScore, frozen=True, omit_defaults=True):
     offer is 0 where the decision is DECLINED, or would be if nothing were held. `slots` are the
     places of the values in the tables of the card, in its order; records from before they were kept
     have none. `counter` is told where the policy makes counter-offers and there is one. `memory` is
-    what the borrower was remembered by at that moment; None: nobody was named. `rooms` are what was
-    left of caps of the portfolio.
+    what the borrower was remembered by at that moment; None: nobody was named.
     """
 
     tier: str
@@ -107,8 +105,7 @@ class Assessment(ExplainedScore, frozen=True, omit_defaults=True):
     # Left out where the figures came without evidence.
     proven: Proven | msgspec.UnsetType = msgspec.UNSET
     memory: Remembered | None = None
-    # Left out where no cap could have refused a loan, and where none was looked at.
-    rooms: tuple[Room, ...] = ()
+    # No more than fifteen: what has one more is written otherwise, and a receipt could not tell.
 
     @property
     def propensity(self) -> Probability | None:
@@ -129,8 +126,9 @@ class Assessment(ExplainedScore, frozen=True, omit_defaults=True):
         """Give those in which this was said, as far as they had a part in it."""
         listed = next((rule for rule in LISTED if rule.value in self.rules), None)
         draw = None if isinstance(self.lot, msgspec.UnsetType) else self.lot.draw
-        if self.rooms:
-            return Circumstances(self.holds, listed, self.rooms, draw)
+        if self.offer.rooms:  # another policy may have other caps
+            rooms = tuple(room for room in self.offer.rooms if room.cap in policy.caps)
+            return Circumstances(self.holds, listed, rooms, draw)
         full = tuple(Room(code, 0) for code in self.rules if code in policy.caps)
         return Circumstances(self.holds, listed, full, draw, kept=not full)
 
@@ -155,6 +153,8 @@ def assess(
         verdict, lot = settle(policy, verdict, scorecard, values, scored, around)
     decision, rules = verdict.decision, verdict.rules
     offer = make_offer(policy, decision, verdict.loan, values)
+    if around.rooms and around.kept:
+        offer = msgspec.structs.replace(offer, rooms=around.rooms)
     counter = _counter_offer(policy, application, verdict, around)
     if around.holds:
         decision, rules = Decision.REVIEW, (*rules, *(hold.value for hold in around.holds))
@@ -173,7 +173,6 @@ def assess(
         memory=application.memory,
         counter=counter,
         lot=msgspec.UNSET if lot is None else lot,
-        rooms=around.rooms if around.kept else (),
     )
 
 

@@ -13,7 +13,8 @@ from functools import reduce
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from alama.core.application import fold
-from alama.core.lending.circumstances import Room, Segment
+from alama.core.lending.circumstances import Segment
+from alama.core.lending.offer import Room
 from alama.core.lending.policy import Daily, Per, PortfolioCap, Rule
 from alama.core.lending.ready_policy import caps_of, exploration_of
 

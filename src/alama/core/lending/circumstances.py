@@ -12,7 +12,7 @@ import msgspec
 
 from alama.core import calibration
 from alama.core.lending.decision import Verdict, decide
-from alama.core.lending.offer import Found, find_loan
+from alama.core.lending.offer import Found, Room, find_loan
 from alama.core.lending.policy import SEVERITY, Decision, Rule
 from alama.core.units import Probability
 
@@ -44,26 +44,6 @@ class Segment(NamedTuple):
 
     region: str | None
     tier: str | None
-
-
-class Room(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """What is left below each bound of a cap: loans, their limits, what these are expected to lose.
-
-    None: there is no such bound. More than a bound may be used already: then it is negative.
-    """
-
-    cap: str
-    number: float | None = None
-    volume: float | None = None
-    expected_loss: float | None = None
-
-    def holds(self, volume: float, expected_loss: float) -> bool:
-        """Say whether one more loan stays within every bound."""
-        return (
-            (self.number is None or self.number >= 1)
-            and (self.volume is None or self.volume >= volume)
-            and (self.expected_loss is None or self.expected_loss >= expected_loss)
-        )
 
 
 class Circumstances(NamedTuple):
