@@ -95,9 +95,16 @@ class Assessment(ExplainedScore, frozen=True, omit_defaults=True):
     counter: CounterOffer | None = None
     # Left out where no lot counts: most policies draw none.
     lot: Lot | msgspec.UnsetType = msgspec.UNSET
+    # Left out where the policy has no products.
+    product: str | msgspec.UnsetType = msgspec.UNSET
     # Left out where the figures came without evidence.
     proven: Proven | msgspec.UnsetType = msgspec.UNSET
     memory: Remembered | None = None
+
+    @property
+    def product_name(self) -> str | None:
+        """Which product decided; None: the policy has none."""
+        return None if isinstance(self.product, msgspec.UnsetType) else self.product
 
     @property
     def propensity(self) -> Probability | None:
@@ -130,9 +137,11 @@ def assess(
 ) -> Assessment:
     """Score, calibrate, explain, decide and price; the policy is laid out for this model.
 
+    Of a policy with products the one that the application asks for decides.
     `around` is what decides beside the application.
     """
     assert policy.model is model
+    policy = policy.for_product(application.product)
     scorecard = model.scorecard_for(application)
     values = policy.as_asked(application.values)
     scored = scorecard.score(values)
@@ -160,6 +169,7 @@ def assess(
         memory=application.memory,
         counter=counter,
         lot=msgspec.UNSET if lot is None else lot,
+        product=msgspec.UNSET if policy.product is None else policy.product,
     )
 
 
