@@ -44,7 +44,7 @@ from alama.core.model import ReadyModel
 from alama.core.units import Points
 from tests.applications import random_application
 from tests.factories import ready_model
-from tests.policies import STEADY_RULES, random_policy, with_parts
+from tests.policies import STEADY_RULES, random_policy, random_products, with_parts
 from tests.recourse import random_booking
 from tests.tries import tries
 
@@ -86,11 +86,19 @@ def random_case(seed: int) -> Case:
     if seed % 4 == 0:
         known = tuple(random_booking(rng, card) for card in model.model.cards)
         model = ReadyModel(msgspec.structs.replace(model.model, booking=known), model.currency)
+    if seed % 3 == 1:
+        # By dice of its own; what holds of a policy is to hold of a product.
+        dice = np.random.default_rng([seed, 1])
+        ready = ReadyPolicy(random_products(dice, policy), model)
+        product = str(dice.choice(list(ready.products)))
+        application = msgspec.structs.replace(application, product=product)
+        return Case(model, ready.for_product(product), application)
     return Case(model, ReadyPolicy(policy, model), application)
 
 
 def changed(application: Application, values: Mapping[int, float]) -> Application:
-    return Application(tuple(values.get(n, v) for n, v in enumerate(application.values)))
+    placed = tuple(values.get(n, v) for n, v in enumerate(application.values))
+    return msgspec.structs.replace(application, values=placed)
 
 
 def asking(case: Case, amount: float, days: float) -> Application:

@@ -15,7 +15,7 @@ from alama.core.lending.policy import Affordability, Caps, Daily, Decision, Law,
 from alama.core.lending.policy_check import seal
 from alama.core.lending.policy_text import read
 from alama.core.units import Apr, Money
-from tests.policies import random_policy
+from tests.policies import random_policy, random_products
 from tests.tries import tries
 
 POLICY = default_policy("KES")
@@ -32,6 +32,8 @@ def read_back(policy: Policy) -> Policy:
 @tries(100)
 def test_a_policy_reads_back_as_it_was_written(seed: int) -> None:
     policy = random_policy(np.random.default_rng(seed))
+    assert read_back(policy) == policy
+    policy = random_products(np.random.default_rng([seed, 1]), policy)
     assert read_back(policy) == policy
 
 
