@@ -36,7 +36,10 @@ LENGTH = re.compile(rb"content-length: (\d+)")
 WARM = BORROWERS_MAX + 2_000
 ALL = WARM + 6_000
 GROWTH_BYTES_MAX = 500
-"""A request, once as many borrowers are at hand as ever are. What is measured is below 100: memory comes from the system in pieces."""
+"""A request, once as many borrowers are at hand as ever are.
+
+What is measured is below 100: memory comes from the system in pieces.
+"""
 
 
 def test_a_worker_stays_small_and_flat(database_url: str, tmp_path: Path) -> None:

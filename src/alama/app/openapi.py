@@ -74,6 +74,7 @@ def all_schemas(catalogue: Catalogue) -> dict[str, Schema]:
     tidy: dict[str, Schema] = {name: _tidy(schema) for name, schema in made.items()}
     tidy[request.__name__] = _application(tidy[request.__name__], catalogue)
     tidy["Problem"]["properties"]["remains"] |= reference("ScoreListed")
+    tidy["Problem"]["properties"]["proposal"] |= reference("MappingProposal")
     for name in _WORDS:
         _inline(tidy, reference(name), tidy.pop(name)["enum"])
     tidy["Problem"]["properties"]["code"]["x-codes"] = problem_codes()

@@ -33,7 +33,7 @@ from alama.statements.formulas import VERSION
 from alama.statements.multipart import Part, parts
 from alama.statements.pdf.reader import PasswordNeeded, PdfTooCostly
 from alama.statements.places import Place, UnknownPlace, by_offset, place_of
-from alama.statements.problems import MappingNeeded, StatementUnreadable
+from alama.statements.problems import MappingNeeded, MappingProposal, StatementUnreadable
 from alama.statements.tables import Columns
 
 if TYPE_CHECKING:
@@ -148,7 +148,7 @@ class FieldsReply(msgspec.Struct, frozen=True):
     ]
 
 
-REPLIES: Final = (FieldsReply,)
+REPLIES: Final = (FieldsReply, MappingProposal)
 
 
 def fields_reply(found: Found, sendable: Collection[str], token: str | None) -> bytes:

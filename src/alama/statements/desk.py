@@ -17,7 +17,8 @@ import msgspec
 from alama.core.errors import AlamaError
 from alama.platform.errors import Busy, StoreUnavailable
 from alama.statements import problems
-from alama.statements.deriving import Asked, Found, found_in
+from alama.statements.deriving import KEY_BYTES, Asked, Found, found_in
+from alama.statements.ledger import Pseudonyms
 from alama.statements.pdf.reader import PasswordNeeded, PdfTooCostly
 
 if TYPE_CHECKING:
@@ -45,6 +46,9 @@ _KNOWN: Final = {
 }
 
 
+LOOK: Final = "see `proposal`: look at it, answer what is `open`, and send its `mapping` back"
+
+
 class _Told(msgspec.Struct):
     """What a process answers: what it found, or what is wrong with the file."""
 
@@ -52,6 +56,7 @@ class _Told(msgspec.Struct):
     kind: str = ""
     message: str = ""
     hint: str | None = None
+    proposal: problems.MappingProposal | None = None
 
 
 def work(packed: bytes) -> bytes:
@@ -59,12 +64,28 @@ def work(packed: bytes) -> bytes:
     asked = msgspec.msgpack.decode(packed, type=Asked)
     try:
         return msgspec.msgpack.encode(_Told(found_in(asked)))
+    except problems.MappingNeeded as error:
+        return _proposed(asked, _Told(None, type(error).__name__, str(error), error.hint))
     except AlamaError as error:
         told = _Told(None, type(error).__name__, str(error), error.hint)
     except (ValueError, OverflowError):
         # Figures or letters that no document can hold, such as half of a surrogate pair.
         told = _Told(message="the file holds what no statement does")
     return msgspec.msgpack.encode(told)
+
+
+def _proposed(asked: Asked, told: _Told) -> bytes:
+    """Say how the table may be read, as far as that can be told."""
+    from alama.statements.proposing import proposed  # noqa: PLC0415 - the service has no use for it
+
+    plain = msgspec.msgpack.encode(told)
+    with suppress(AlamaError, ValueError, OverflowError):
+        names = Pseudonyms(os.urandom(KEY_BYTES))
+        told.proposal = proposed(asked.files, names, asked.place, asked.columns)
+        if told.proposal is not None:
+            told.hint = LOOK
+        return msgspec.msgpack.encode(told)
+    return plain
 
 
 def _begin() -> None:
@@ -96,7 +117,12 @@ class Desk:
                 done = await self._done(packed)
         told = msgspec.msgpack.decode(done, type=_Told)
         if told.found is None:
-            raise _KNOWN.get(told.kind, problems.StatementUnreadable)(told.message, hint=told.hint)
+            error = _KNOWN.get(told.kind, problems.StatementUnreadable)(
+                told.message, hint=told.hint
+            )
+            if isinstance(error, problems.MappingNeeded):
+                error.proposal = told.proposal
+            raise error
         return told.found
 
     async def _done(self, packed: bytes) -> bytes:

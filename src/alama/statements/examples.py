@@ -9,8 +9,12 @@ from typing import TYPE_CHECKING, Final
 
 from alama.statements.api import fields_reply
 from alama.statements.deriving import Asked, found_in
+from alama.statements.desk import LOOK
+from alama.statements.ledger import Pseudonyms
 from alama.statements.pdf.reader import PasswordNeeded, PdfTooCostly
+from alama.statements.places import place_of
 from alama.statements.problems import MappingNeeded, StatementUnreadable
+from alama.statements.proposing import proposed
 from alama.statements.published import CATALOGUED
 
 if TYPE_CHECKING:
@@ -57,6 +61,15 @@ def replies() -> dict[str, Json]:
     }
 
 
+def _mapping_needed() -> MappingNeeded:
+    """Give what is said of a table of which nobody knows whether 3/4 is in March or in April."""
+    table = b"Posted,Narrative,Money in,Money out\n03/04/2026,Salary,6000,\n04/04/2026,Rent,,900\n"
+    names, place = Pseudonyms(b"example-" * 4), place_of("KE")
+    error = MappingNeeded("the columns of the table are not known", hint=LOOK)
+    error.proposal = proposed([table], names, place)
+    return error
+
+
 def refusals() -> dict[str, tuple[AlamaError, ...]]:
     """Give what is wrong with a file, at the path where it is met."""
     return {
@@ -64,10 +77,7 @@ def refusals() -> dict[str, tuple[AlamaError, ...]]:
             StatementUnreadable(
                 "the file is no table", hint="look for a quote that is never closed"
             ),
-            MappingNeeded(
-                "the columns of the table are not known",
-                hint="send a mapping: which column has the date, the amount, the details",
-            ),
+            _mapping_needed(),
             PasswordNeeded("the PDF is protected by a password", hint="send it as `password`"),
             PdfTooCostly(
                 "the PDF has more than 500 pages", hint="ask for the statement of a shorter period"

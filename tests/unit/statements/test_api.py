@@ -422,3 +422,45 @@ def test_from_a_pdf_to_a_decision_by_figures_that_are_known(service: Service) ->
     for name in ("score", "tier", "default_probability", "decision", "recommended_limit"):
         assert decided[name] == by_truth[name], name
     assert decided["decision"] == "APPROVED"
+
+
+TABLE = b"""Savings and Credit of Nyeri;;;;;
+Posted;No;Narrative;Money received;Money sent;Left
+01/04/2026 08:00;R1;Salary JANE DOE;6.000,00;;6.000,00
+13/05/2026 10:00;R2;Rent;;2.900,00;3.100,00
+"""
+
+
+def test_how_a_table_of_other_words_may_be_read_is_proposed_looked_at_and_sent_back(
+    service: Service,
+) -> None:
+    service.ask("/v1/scores")  # as above
+    before = rows_of(service)
+    as_of = ("as_of", b"2026-06-02")
+    refused = service.ask("/v1/fields", body=form(("file", TABLE), as_of), headers=FORM)
+    assert (refused.status, refused.json()["code"]) == (422, "mapping_needed")
+    proposal = refused.json()["proposal"]
+    assert proposal["open"] == []
+    assert (proposal["rows"], proposal["rows_read"]) == (2, 2)
+    assert {one["by"] for one in proposal["columns"]} == {"likeness", "unsure"}
+    mapping = json.dumps(proposal["mapping"]).encode()
+    found = derived(service, ("file", TABLE), as_of, ("mapping", mapping))
+    assert found["fields"]["avg_inflow"] == 3000.0
+    assert rows_of(service) == before
+
+
+def test_what_a_table_leaves_open_is_answered_beside_what_was_proposed(service: Service) -> None:
+    parts = (("file", TABLE.replace(b"13/05", b"03/05")), ("as_of", b"2026-06-02"))
+    refused = service.ask("/v1/fields", body=form(*parts), headers=FORM).json()
+    assert refused["detail"].endswith("answer what is `open`, and send its `mapping` back.")
+    (asked,) = refused["proposal"]["open"]
+    assert asked == {"about": "dates", "answers": ["day first", "month first"]}
+    mapping = refused["proposal"]["mapping"]
+    again = service.ask(
+        "/v1/fields", body=form(*parts, ("mapping", json.dumps(mapping).encode())), headers=FORM
+    ).json()
+    assert again["proposal"]["mapping"] == mapping
+    assert {one["by"] for one in again["proposal"]["columns"]} == {"mapping"}
+    said = json.dumps(mapping | {"dates": "month first"}).encode()
+    found = derived(service, *parts, ("mapping", said))
+    assert found["coverage"]["first_transaction"] == "2026-01-04"

@@ -199,7 +199,8 @@ PROBLEMS: Final[Mapping[str, Meaning]] = {
     "mapping_needed": Meaning(
         "The columns of a table are not those of a wallet that is known, or its dates can be read "
         "in two ways.",
-        "Send a `mapping` that names the columns and says how dates are written.",
+        "Look at `proposal`, which says how the table may be read; answer what is `open` there, "
+        "and send its `mapping` with the file. Where there is none, name the columns yourself.",
     ),
     "unsupported_media_type": Meaning(
         "The body is not said to be JSON, plain or gzip; a loan history, CSV or Parquet.",

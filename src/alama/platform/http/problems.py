@@ -142,6 +142,7 @@ def reply(error: Exception, path: str, request_id: str) -> Reply:
         request_id=request_id,
         errors=_faults(error),
         remains=_remains(error),
+        proposal=_proposal(error),
     )
     headers = [(b"content-type", MEDIA_TYPE), *_headers(error)]
     return Reply(kind.status.value, headers, encode_json(problem))
@@ -167,6 +168,11 @@ def _faults(error: Exception) -> list[FieldFault] | msgspec.UnsetType:
 def _remains(error: Exception) -> msgspec.Struct | msgspec.UnsetType:
     remains = error.remains if isinstance(error, errors.Erased) else None
     return remains if isinstance(remains, msgspec.Struct) else msgspec.UNSET
+
+
+def _proposal(error: Exception) -> msgspec.Struct | msgspec.UnsetType:
+    proposal = getattr(error, "proposal", None)
+    return proposal if isinstance(proposal, msgspec.Struct) else msgspec.UNSET
 
 
 def _headers(error: Exception) -> Headers:
@@ -224,4 +230,8 @@ class Problem(msgspec.Struct, frozen=True):
     remains: Annotated[
         Any | UnsetType,
         Meta(description="What is left of a score whose applicant was erased."),
+    ] = UNSET
+    proposal: Annotated[
+        Any | UnsetType,
+        Meta(description="How a table may be read whose columns are not known."),
     ] = UNSET
