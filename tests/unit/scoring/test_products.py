@@ -116,6 +116,13 @@ def test_one_key_is_for_one_product(served: Service) -> None:
     assert other.json()["code"] == "idempotency_key_reused"
 
 
+def test_a_fixture_of_the_sandbox_is_of_the_product_that_was_asked_for(served: Service) -> None:
+    sent = json.loads(WEEKLY) | {"applicant_ref": "fixture-approved"}
+    said = score(served, json.dumps(sent).encode())
+    assert said["product"] == "weekly"
+    assert said["recommended_term_days"] in {28, 56}
+
+
 def test_the_catalogue_names_the_products(installed: Installation, served: Service) -> None:
     assert served.ask("/v1/catalogue").json()["products"] == ["monthly", "weekly"]
     answer_by(installed, "")

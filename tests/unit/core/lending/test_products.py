@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import textwrap
+from pathlib import Path
 
 import msgspec
 import numpy as np
@@ -75,6 +77,12 @@ def test_a_policy_without_products_keeps_its_id() -> None:
 
 def test_the_default_product_comes_first_wherever_it_stands() -> None:
     assert [product.name for product in products_of(policy())] == ["monthly", "weekly"]
+
+
+def test_the_page_shows_what_can_be_read() -> None:
+    page = (Path(__file__).parents[4] / "docs" / "policy.md").read_text("utf-8")
+    start = page.index("    [[products]]")
+    assert textwrap.dedent(page[start : page.index("\n`product` in a request")]) == TWO[1:]
 
 
 def test_changes_name_the_product() -> None:
