@@ -11,10 +11,10 @@ from sqlalchemy import select
 
 from alama.core import document
 from alama.core.chain import MAIN
+from alama.lenders.mappings import Mappings
 from alama.onboarding.approval import Approval, Signing
 from alama.onboarding.histories import Histories
 from alama.onboarding.jobs import Jobs
-from alama.onboarding.mappings import Mappings
 from alama.onboarding.records import (
     CANDIDATE_PREFIX,
     HISTORY_PREFIX,
@@ -34,6 +34,7 @@ from alama.platform import acts, event_bundles, ids
 from alama.platform.acts import Act
 from alama.platform.database import tables
 from alama.platform.database.database import Database
+from alama.platform.files.asis.inspection import Mapping
 from alama.protection.audit.store import Trail
 from alama.training.history.report import Enough
 from tests.entries import NOON_US
@@ -63,7 +64,7 @@ def stores_in(database: Database) -> Stores:
         Histories(database, log, vault_of(database)),
         Candidates(database, log),
         Jobs(database, log),
-        Mappings(database, log, lambda: NOON_US),
+        Mappings(database, log, lambda: NOON_US, Mapping),
     )
 
 

@@ -9,14 +9,13 @@ import time
 from alama.core.errors import AlamaError
 from alama.lenders import installation, keys
 from alama.lenders.installation import Installation
-from alama.memory.store import Stand
 from alama.platform import ids, settings
 from alama.platform.book import Book, Mode
 from alama.platform.clock import stopwatch_us
 from alama.platform.files.packaged import builtin, sample_application
 from alama.platform.http.exchange import Arrival
 from alama.scoring.directory import Directory
-from alama.scoring.records import Earlier, Entry
+from alama.scoring.records import Entry, Told
 from alama.scoring.scoring import Given, Scoring
 from alama.scoring.store import Scores
 
@@ -27,7 +26,7 @@ class CommitAtOnce:
     def __init__(self, scores: Scores) -> None:
         self._scores = scores
 
-    async def append(self, entry: Entry) -> Earlier | Stand | None:
+    async def append(self, entry: Entry) -> Told:
         (fate,) = self._scores.commit([entry])
         if isinstance(fate, AlamaError):
             raise fate

@@ -5,11 +5,10 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from alama.memory.store import Stand
 from alama.platform.database.database import Database
 from alama.platform.errors import StoreUnavailable
 from alama.scoring.group_commit import Commit, GroupCommit, LivingLedger
-from alama.scoring.records import Earlier
+from alama.scoring.records import Earlier, Told
 from tests.entries import DEMO, an_entry
 from tests.stores import lenders_in, scores_in
 
@@ -77,7 +76,7 @@ def test_a_retry_gets_the_answer_that_stands(database: Database) -> None:
 
 def test_what_was_appended_is_kept_though_the_end_comes_at_once(database: Database) -> None:
     entries = [an_entry() for _ in range(30)]
-    appended: list[Awaitable[Earlier | Stand | None]] = []
+    appended: list[Awaitable[Told]] = []
 
     async def story(ledger: LivingLedger) -> None:
         appended.extend(ledger.append(entry) for entry in entries)

@@ -4,21 +4,24 @@ import threading
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import product
+from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from alama.core.errors import AlamaError, InvalidApplication
+from alama.core.errors import InvalidApplication
 from alama.core.lending.circumstances import Segment
-from alama.core.lending.policy import Decision
-from alama.memory.store import Stand
+from alama.core.lending.draft import default_policy
+from alama.core.lending.policy import Decision, Per, Policy, PortfolioCap, Rule
+from alama.core.lending.policy_check import seal
 from alama.platform.book import Book, Mode
 from alama.platform.database import database as databases
 from alama.platform.database.database import Database
 from alama.platform.days import DAY_US
 from alama.platform.errors import StoreUnavailable
-from alama.scoring.holds import HOUR_US, Approved, total
+from alama.scoring.holds import HOUR_US, Approved, NoRoom, total
 from alama.scoring.records import (
     EVIDENCE,
     NOBODY,
@@ -30,7 +33,8 @@ from alama.scoring.records import (
 )
 from alama.scoring.replay import open_packed, open_reply
 from alama.scoring.store import Scores
-from tests.entries import DEMO, NOON_US, a_request_id, an_entry
+from tests.entries import DEMO, NOON_US, UMOJA, a_request_id, an_entry
+from tests.policies import with_parts
 from tests.stores import lenders_in, scores_in
 from tests.tries import tries
 from tests.vaults import vault_of
@@ -71,7 +75,7 @@ def committed(scores: Scores, entries: Sequence[Entry]) -> list[Earlier | None]:
     vault = vault_of(scores._database)
     opened: list[Earlier | None] = []
     for fate in scores.commit(entries):
-        assert not isinstance(fate, AlamaError | Stand)
+        assert fate is None or isinstance(fate, Earlier)
         reply = b"" if fate is None else open_reply(vault, DEMO, fate)
         opened.append(fate and Earlier(fate.request_digest, fate.request_id, reply))
     return opened
@@ -358,6 +362,45 @@ def test_a_retry_is_not_approved_a_second_time(scores: Scores, another_process: 
     assert total(scores.approved(DEMO, 0)).volume == 100.0 + 3.0
     at_once([scores, another_process], [[an_entry(idempotency_key="2", limit=50.0)]] * 2)
     assert total(scores.approved(DEMO, 0)).volume == 103.0 + 50.0
+
+
+def bounded(policy: Policy, **said: Any) -> Entry:
+    return an_entry(**said)._replace(bounds=policy)
+
+
+def test_a_cap_holds_in_the_commit_whatever_a_process_knows(
+    scores: Scores, another_process: Scores
+) -> None:
+    cap = PortfolioCap("some", Per.MONTH, number_max=3, tiers=("B",))
+    policy = seal(msgspec.structs.replace(default_policy("KES"), portfolio=(cap,)))
+    first, second, other, third, left = entries = [bounded(policy) for _ in range(5)]
+    elsewhere = other._replace(score=other.score._replace(tier="C"))
+    assert scores.commit([first, second]) == [None, None]
+    *fates, refused = another_process.commit([elsewhere, third, left])
+    assert fates == [None, None]
+    assert isinstance(refused, NoRoom)
+    assert refused.day.full(Segment(None, "B"), 1.0, 0.0) == ("some",)
+    assert refused.day.full(Segment(None, "C"), 1.0, 0.0) == ()
+    assert left.score.request_id not in kept(scores, DEMO)
+    assert len(kept(scores, DEMO)) == len(entries) - 1
+    assert scores.commit([left._replace(bounds=None)]) == [None]  # decided otherwise, say
+
+
+def test_a_refused_approval_is_told_of_its_own_book_and_policy(scores: Scores) -> None:
+    one, two = (
+        with_parts(default_policy("KES"), daily={"volume_max": most}) for most in (10.0, 20.0)
+    )
+    asked = [
+        bounded(one, limit=10.0),
+        bounded(one, limit=10.0),
+        bounded(two, limit=10.0),
+        bounded(two, limit=10.0),
+        bounded(one, book=UMOJA, limit=10.0),
+    ]
+    fates = scores.commit(asked)
+    assert [fate is None for fate in fates] == [True, False, True, False, True]
+    said = [fate.day.holds for fate in fates if isinstance(fate, NoRoom)]
+    assert said == [(Rule.DAILY_VOLUME,)] * 2
 
 
 def test_what_could_not_be_kept_is_not_approved_either(scores: Scores) -> None:

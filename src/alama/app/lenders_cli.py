@@ -18,8 +18,7 @@ from alama.platform.terminal.command import add_mode
 from alama.platform.terminal.tables import plain_table
 from alama.policies import policies
 from alama.policies.policies import text_in_force
-from alama.scoring.directory import SoFar
-from alama.scoring.holds import HOUR_US, caps_of_day, filled, first_hour, total
+from alama.scoring.holds import HOUR_US, SoFar, caps_of_day, filled, first_hour, total
 from alama.scoring.store import Scores
 
 if TYPE_CHECKING:
@@ -169,7 +168,7 @@ def _days(opened: Installation, lender_id: str) -> Iterator[str]:
             yield f"{lender_id} in {mode} mode has a policy that cannot be read: {error}"
             continue
         now_us = opened.clock()
-        approved = SoFar(Scores.at(opened)).of(book, policy, now_us)
+        approved = SoFar().of(Scores.at(opened).approved, book, policy, now_us)
         for per in (Per.DAY, Per.MONTH):
             since = _hour(first_hour(now_us, policy.daily.utc_offset_hours, per))
             for said in _used(policy, per, approved):

@@ -90,3 +90,14 @@ def _terms(key: Key) -> dict[str, Detail]:
         "hint": key.hint,
         "digest": key.digest.hex(),  # says nothing without the pepper
     }
+
+
+# ------------------------------------------------------------------- how files are read
+
+
+def mapping_kept(lender: str, files: str, version: int, by: str) -> Act:
+    return Act(ActKind.MAPPING_KEPT, lender, None, files, {"version": version}, by)
+
+
+def mapping_removed(lender: str, files: str, version: int, by: str) -> Act:
+    return Act(ActKind.MAPPING_REMOVED, lender, None, files, {"version": version}, by)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from http import HTTPStatus
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import msgspec
 
+from alama.core.application import is_visible
 from alama.core.errors import AlamaError
 from alama.platform.book import Book, Mode, Scope
-from alama.platform.errors import Kind
+from alama.platform.errors import InvalidName, Kind
 
 
 class OnboardingIncomplete(AlamaError):
@@ -134,3 +135,36 @@ class Pause(NamedTuple):
 
     since_us: int
     reason: str
+
+
+class NoMapping(AlamaError):
+    """Nothing was kept of how the files of a lender are read."""
+
+    def __init__(self) -> None:
+        super().__init__("no mapping is kept for these files: they are read as they come")
+
+
+# ----------------------------------------------------------------------- who says what
+
+TEXT_MAX: Final = 200
+
+
+def require_person(name: str) -> str:
+    """Give a name without what surrounds it, or raise `InvalidName`."""
+    return _line(name, "a name", 'for example: --by "W. Mutua"')
+
+
+def require_reason(reason: str) -> str:
+    """Give a reason without what surrounds it, or raise `InvalidName`."""
+    return _line(reason, "a reason", "say what convinced you: the history keeps it")
+
+
+def _line(text: str, what: str, hint: str) -> str:
+    if not is_line(text):
+        raise InvalidName(f"{what} has 1 to {TEXT_MAX} characters, all on one line", hint=hint)
+    return text.strip()
+
+
+def is_line(text: str) -> bool:
+    """Say whether a text may be a name or a reason: one line that says something."""
+    return is_visible(text) and 1 <= len(text.strip()) <= TEXT_MAX

@@ -81,3 +81,17 @@ pauses = Table(
     PrimaryKeyConstraint("lender", "mode"),
     comment="books whose every decision is left to a person",
 )
+
+file_mappings = Table(
+    "file_mappings",
+    METADATA,
+    Column("lender", ForeignKey("lenders.id"), nullable=False),
+    Column("files", String(16), nullable=False),
+    Column("version", Integer, nullable=False),
+    Column("document", Text, nullable=False),
+    Column("kept_us", BigInteger, nullable=False),
+    Column("kept_by", Text, nullable=False),
+    Column("removed_us", BigInteger),
+    PrimaryKeyConstraint("lender", "files", "version"),
+    comment="how the files of a lender are read: names of columns and answers, no value",
+)

@@ -24,10 +24,10 @@ from alama.core.own_fields import reading
 from alama.lenders import schema as lenders_schema
 from alama.lenders import store as lenders_store
 from alama.lenders.own_fields import own_fields_in_force
-from alama.lenders.records import UnknownLender
+from alama.lenders.records import UnknownLender, require_person, require_reason
 from alama.monitoring import schema
 from alama.monitoring.records import answering
-from alama.onboarding.records import require_person, require_reason, short
+from alama.onboarding.records import short
 from alama.platform import ids
 from alama.platform.acts import REASON, ActKind, ActLog, Detail, act_in_book
 from alama.platform.book import Book, Mode

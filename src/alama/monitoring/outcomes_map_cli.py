@@ -5,9 +5,10 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
+from alama.lenders.mappings import Files, Mappings
 from alama.onboarding.map_cli import add_arguments, map_files
-from alama.onboarding.mappings import Files, Mappings
 from alama.onboarding.records import Unmapped
+from alama.platform.files.asis.inspection import Mapping
 from alama.platform.files.asis.likeness import Holds, Target
 
 if TYPE_CHECKING:
@@ -98,14 +99,14 @@ def as_it_comes(opened: Installation, lender: str, path: Path) -> Iterator[Path]
     from alama.onboarding.incoming import require_currency  # noqa: PLC0415  it loads Arrow
     from alama.platform.files.asis.incoming import look, written_anew  # noqa: PLC0415  as above
 
-    mappings = Mappings.at(opened)
-    found = look(path, TARGETS, mappings.said(lender, Files.OUTCOMES))
+    kept = Mappings.at(opened, Mapping).find(lender, Files.OUTCOMES)
+    found = look(path, TARGETS, Mapping() if kept is None else kept.mapping)
     if found is None:
         yield path
         return
     require_currency(path, found, opened.registry.lender(lender).currency)
     asked = [question.words for question in found.questions]
-    if mappings.find(lender, Files.OUTCOMES) is None:
+    if kept is None:
         asked += [f"{name} is read from {found.mapped[name]}?" for name in found.likened]
     if asked:
         raise Unmapped(

@@ -18,10 +18,11 @@ from alama.core.monitoring.recalibration import (
     Sample,
     recalibrate,
 )
+from alama.lenders.records import require_person
 from alama.monitoring.records import DayScore, MonitoringStore, answering, whole_from
 from alama.monitoring.repayment import Repayment, due_before
 from alama.monitoring.store import SqlMonitoring
-from alama.onboarding.records import CANDIDATE_PREFIX, Candidate, Gate, require_person
+from alama.onboarding.records import CANDIDATE_PREFIX, Candidate, Gate
 from alama.onboarding.store import Stores
 from alama.platform import ids
 from alama.platform.book import Book, Mode

@@ -12,10 +12,10 @@ from sqlalchemy import select
 from alama.core.application import visible_lines
 from alama.core.chain import SALT_BYTES, digest
 from alama.core.errors import AlamaError
+from alama.lenders.records import require_person
 from alama.memory.borrower import after_review, hour_of
 from alama.memory.loans import BorrowerChanges
 from alama.monitoring.sequels import reviews_of, sequels_of
-from alama.onboarding.records import require_person
 from alama.platform.acts import DIGEST, Act, ActKind, ActLog, Detail, act_in_book
 from alama.platform.database import tables
 from alama.platform.database.books import in_book, of_book

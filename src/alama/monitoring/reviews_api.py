@@ -11,9 +11,9 @@ from msgspec import Meta
 from alama.core.application import HIDDEN
 from alama.core.errors import AlamaError, MalformedDocument
 from alama.core.monitoring.news import State
+from alama.lenders.records import TEXT_MAX, is_line
 from alama.monitoring.reviews import NOTE_MAX, AlreadyReviewed, Reviews, is_note
 from alama.onboarding.candidates_api import Person
-from alama.onboarding.records import TEXT_MAX, is_line
 from alama.platform.book import Scope
 from alama.platform.days import DAY_US
 from alama.platform.errors import Erased

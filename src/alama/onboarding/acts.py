@@ -62,14 +62,6 @@ def history_forgotten(record: HistoryRecord, by: str) -> Act:
     )
 
 
-def mapping_kept(lender: str, files: str, version: int, by: str) -> Act:
-    return Act(ActKind.MAPPING_KEPT, lender, None, files, {"version": version}, by)
-
-
-def mapping_removed(lender: str, files: str, version: int, by: str) -> Act:
-    return Act(ActKind.MAPPING_REMOVED, lender, None, files, {"version": version}, by)
-
-
 def job_asked(job: Job) -> Act:
     """Say that a file came in that is to be read, or that a model is to be trained."""
     kind = ActKind.HISTORY_RECEIVED if job.kind is JobKind.READ else ActKind.TRAINING_ASKED

@@ -12,7 +12,14 @@ from alama.core.own_fields import reading
 from alama.lenders import keys
 from alama.lenders.keys import is_open
 from alama.lenders.own_fields import own_fields_in_force
-from alama.lenders.records import Deployment, Key, OnboardingIncomplete, Signed
+from alama.lenders.records import (
+    Deployment,
+    Key,
+    OnboardingIncomplete,
+    Signed,
+    require_person,
+    require_reason,
+)
 from alama.onboarding.records import (
     ApprovalBlocked,
     Candidate,
@@ -23,8 +30,6 @@ from alama.onboarding.records import (
     Signature,
     SignatureRefused,
     is_same_person,
-    require_person,
-    require_reason,
 )
 from alama.onboarding.steps import Step, StepProgress, progress_of, that_count, way_back
 from alama.onboarding.store import Counted, Dossier, Stores

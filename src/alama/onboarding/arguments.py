@@ -16,8 +16,8 @@ import msgspec
 from alama.core.errors import AlamaError
 from alama.core.model import REFERENCE_INFLOW_MONTHLY
 from alama.lenders import installation, keys
-from alama.lenders.records import Lender, UnknownLender
-from alama.onboarding.records import Decided, Pilot, require_reason
+from alama.lenders.records import Lender, UnknownLender, require_reason
+from alama.onboarding.records import Decided, Pilot
 from alama.onboarding.store import Stores
 from alama.onboarding.terms import Agreement, Terms
 from alama.platform import clock

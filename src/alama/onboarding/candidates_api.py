@@ -8,10 +8,10 @@ import msgspec
 from msgspec import Meta
 
 from alama.core.application import HIDDEN
+from alama.lenders.records import TEXT_MAX, is_line
 from alama.onboarding import records
 from alama.onboarding.approval import Approval, Approved, Signing
 from alama.onboarding.jobs_api import CANDIDATE_ID, TAG, HistoryId
-from alama.onboarding.records import TEXT_MAX, is_line
 from alama.platform.book import Scope
 from alama.platform.days import moment
 from alama.platform.http import fields, parameters

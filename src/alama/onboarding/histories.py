@@ -14,7 +14,7 @@ from typing import IO, TYPE_CHECKING, Any, Final, NamedTuple
 import msgspec
 from sqlalchemy import delete, func, insert, literal, or_, select, update
 
-from alama.lenders.records import UnknownLender
+from alama.lenders.records import UnknownLender, require_person
 from alama.lenders.store import lock_lender
 from alama.onboarding import acts, schema
 from alama.onboarding.records import (
@@ -28,7 +28,6 @@ from alama.onboarding.records import (
     HistoryRecord,
     JobState,
     UnknownHistory,
-    require_person,
 )
 from alama.platform import ids
 from alama.platform.database import tables

@@ -18,14 +18,14 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from alama.core.catalogue import Catalogue
-    from alama.onboarding.mappings import KeptMapping
+    from alama.lenders.mappings import KeptMapping
 
 QUIET: Final[Callable[[float], None]] = lambda _share: None  # noqa: E731 - nobody watches
 
 
 def source_of(
     path: Path,
-    kept: KeptMapping | None,
+    kept: KeptMapping[Mapping] | None,
     currency: str,
     catalogue: Catalogue,
     watch: Callable[[float], None] = QUIET,

@@ -17,7 +17,7 @@ import msgspec
 from sqlalchemy import and_, func, insert, or_, select, update
 
 from alama.core.errors import AlamaError
-from alama.lenders.records import UnknownLender
+from alama.lenders.records import UnknownLender, require_person
 from alama.lenders.store import lock_lender
 from alama.onboarding import acts, schema
 from alama.onboarding.records import (
@@ -29,7 +29,6 @@ from alama.onboarding.records import (
     JobState,
     JobUnderWay,
     UnknownJob,
-    require_person,
 )
 from alama.platform import ids
 from alama.platform.errors import MasterKeyMissing, StoreUnavailable

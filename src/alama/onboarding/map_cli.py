@@ -12,9 +12,9 @@ from rich.text import Text
 from alama.core.errors import FileProblem
 from alama.lenders import installation
 from alama.lenders.installation import existing_installation
+from alama.lenders.mappings import Files, KeptMapping, Mappings
 from alama.lenders.own_fields import learnable
 from alama.onboarding.arguments import ask_person, asker, yes_or_no
-from alama.onboarding.mappings import Files, KeptMapping, Mappings
 from alama.platform.errors import InvalidName
 from alama.platform.files.asis.inspection import CHOICES, Inspected, Mapping, Question, inspect
 from alama.platform.files.cells import as_csv
@@ -110,7 +110,7 @@ def map_files(
     """Show, ask, preview and keep how files of a kind are read, as `add_arguments` says."""
     with existing_installation() as opened:
         opened.registry.lender(args.lender)
-        mappings, by = Mappings.at(opened), args.by or installation.operator()
+        mappings, by = Mappings.at(opened, Mapping), args.by or installation.operator()
         if args.remove:
             removed = mappings.remove(args.lender, files, by)
             terminal.say(f"Version {removed.version} is removed: {files} are read as they come.")
@@ -152,7 +152,7 @@ def _map(
         terminal.remark("Nothing is kept.")
         return 1
     by = args.by or installation.operator()
-    kept = Mappings.at(opened).keep(args.lender, files, mapping, by)
+    kept = Mappings.at(opened, Mapping).keep(args.lender, files, mapping, by)
     terminal.remark(
         f"\nKept for {args.lender}, version {kept.version}. Next: {following} {args.file}"
     )
@@ -334,7 +334,7 @@ def _write_preview(path: Path, found: Inspected) -> None:
     terminal.remark(f"wrote {path}: it holds what your applicants said")
 
 
-def _show_kept(kept: KeptMapping | None) -> None:
+def _show_kept(kept: KeptMapping[Mapping] | None) -> None:
     if kept is None:
         terminal.say("Nothing is kept: files are read as they come.")
         return

@@ -13,11 +13,11 @@ import msgspec
 
 from alama.core.errors import FileProblem
 from alama.core.product import PRODUCT
+from alama.lenders.mappings import Files
 from alama.lenders.own_fields import learnable, own_fields_in_force
 from alama.onboarding.commands import command_for, words_for
 from alama.onboarding.histories import Read, digest, keep_history
 from alama.onboarding.incoming import QUIET, readable, source_of
-from alama.onboarding.mappings import Files
 from alama.onboarding.records import (
     JOB_PREFIX,
     Candidate,

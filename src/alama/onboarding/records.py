@@ -14,39 +14,14 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from alama.core.application import is_visible
 from alama.core.errors import AlamaError, FileProblem
-from alama.platform.errors import InvalidName, Kind, ModelUnavailable, StoreUnfit
+from alama.platform.errors import Kind, ModelUnavailable, StoreUnfit
 from alama.training.history.report import Enough
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from alama.lenders.records import Signed
-
-
-TEXT_MAX: Final = 200
-
-
-def require_person(name: str) -> str:
-    """Give a name without what surrounds it, or raise `InvalidName`."""
-    return _line(name, "a name", 'for example: --by "W. Mutua"')
-
-
-def require_reason(reason: str) -> str:
-    """Give a reason without what surrounds it, or raise `InvalidName`."""
-    return _line(reason, "a reason", "say what convinced you: the history keeps it")
-
-
-def _line(text: str, what: str, hint: str) -> str:
-    if not is_line(text):
-        raise InvalidName(f"{what} has 1 to {TEXT_MAX} characters, all on one line", hint=hint)
-    return text.strip()
-
-
-def is_line(text: str) -> bool:
-    """Say whether a text may be a name or a reason: one line that says something."""
-    return is_visible(text) and 1 <= len(text.strip()) <= TEXT_MAX
 
 
 def short(model_id: str) -> str:
@@ -313,7 +288,6 @@ def decode_train_order(order: bytes) -> TrainOrder:
 # ├── HistoryDamaged          its report is not what was kept: a StoreUnfit
 # ├── HistoriesFull           as much is sealed for this lender as it may send
 # ├── Unmapped                a file could be read in several ways: a FileProblem
-# ├── NoMapping               nothing is kept of how its files are read
 # ├── UnknownCandidate        no such candidate of this lender
 # ├── UnknownJob              no such job of this lender
 # ├── JobUnderWay             the same is being done for this lender already
@@ -378,13 +352,6 @@ class HistoriesFull(AlamaError):
 
 class Unmapped(FileProblem):
     """A file that could be read in several ways, and nobody has said in which."""
-
-
-class NoMapping(AlamaError):
-    """Nothing was kept of how the files of a lender are read."""
-
-    def __init__(self) -> None:
-        super().__init__("no mapping is kept for these files: they are read as they come")
 
 
 class UnknownCandidate(AlamaError):

@@ -15,13 +15,13 @@ from sqlalchemy import insert, select, update
 from alama.lenders import acts
 from alama.lenders import schema as lenders_schema
 from alama.lenders import store as lenders_store
+from alama.lenders.mappings import Mappings
 from alama.lenders.records import Deployment, Signed, UnknownLender
 from alama.lenders.store import Registry, lock_lender
 from alama.onboarding import acts as pilot_acts
 from alama.onboarding import schema
 from alama.onboarding.histories import Histories
 from alama.onboarding.jobs import Jobs
-from alama.onboarding.mappings import Mappings
 from alama.onboarding.records import (
     Candidate,
     Gate,
@@ -34,6 +34,7 @@ from alama.platform.book import Book, Mode
 from alama.platform.database import tables
 from alama.platform.database.statements import insert_new
 from alama.platform.events import EventKind
+from alama.platform.files.asis.inspection import Mapping
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -348,7 +349,7 @@ class Stores(NamedTuple):
     histories: Histories
     candidates: Candidates
     jobs: Jobs
-    mappings: Mappings
+    mappings: Mappings[Mapping]
 
     @classmethod
     def at(cls, installed: Installation) -> Stores:
@@ -360,5 +361,5 @@ class Stores(NamedTuple):
             Histories(database, log, installed.vault),
             Candidates(database, log),
             Jobs(database, log),
-            Mappings.at(installed),
+            Mappings.at(installed, Mapping),
         )

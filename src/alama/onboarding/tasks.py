@@ -22,10 +22,10 @@ from alama.core.lending.ready_policy import ReadyPolicy
 from alama.core.model import Model, ReadyModel
 from alama.core.own_fields import reading
 from alama.core.product import PRODUCT
+from alama.lenders.mappings import Files
 from alama.lenders.own_fields import learnable, own_fields_in_force
 from alama.onboarding.histories import write_history
 from alama.onboarding.incoming import readable, source_of
-from alama.onboarding.mappings import Files
 from alama.onboarding.records import (
     Candidate,
     FileFormat,

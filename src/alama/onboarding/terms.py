@@ -12,8 +12,8 @@ import msgspec
 
 from alama.core.lending import policy_text
 from alama.core.lending.draft import draft, draft_text
-from alama.lenders.records import Lender, Signed
-from alama.onboarding.records import NO_GATES, LawElsewhere, Pilot, require_person
+from alama.lenders.records import Lender, Signed, require_person
+from alama.onboarding.records import NO_GATES, LawElsewhere, Pilot
 from alama.onboarding.store import JudgeTerms, Stores, whatever_was_before
 from alama.platform.book import Book, Mode
 from alama.platform.errors import InvalidName

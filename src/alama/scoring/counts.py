@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
+import hashlib
 import secrets
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
-from sqlalchemy import and_, delete, func, insert, select
+from sqlalchemy import and_, delete, insert, select
 
 from alama.core import tally as tallies
 from alama.core.lending.circumstances import Segment
 from alama.core.lending.policy import Decision
 from alama.core.tally import Tally
-from alama.platform.database.books import in_book
 from alama.platform.days import DAY_US
 from alama.platform.errors import StoreUnfit
 from alama.scoring import schema
-from alama.scoring.holds import HOUR_US, Approved, Counts
+from alama.scoring.holds import HOUR_US, Approved, Counts, Day, NoRoom, SoFar, first_hour
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -24,12 +24,21 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
     from sqlalchemy.engine.interfaces import DBAPICursor
 
+    from alama.core.lending.policy import Policy
     from alama.platform.book import Book
     from alama.platform.database.database import Database
     from alama.scoring.records import SealedEntry
 
 
 _APPROVED: Final = Decision.APPROVED.value
+
+
+def part_of(entry: SealedEntry) -> tuple[Segment, Approved]:
+    """Give which part of the portfolio an approval is counted in, and as what."""
+    row = entry.score
+    explored = row.propensity is not None
+    one = Approved(1, row.recommended_limit, row.expected_loss, int(explored))
+    return Segment(entry.region, row.tier), one
 
 
 class Approvals:
@@ -55,10 +64,8 @@ class Approvals:
         for entry in entries:
             row = entry.score
             if row.decision == _APPROVED:
-                segment = Segment(entry.region, row.tier)
+                segment, one = part_of(entry)
                 part = (row.lender, row.mode, row.created_us // HOUR_US, segment)
-                explored = row.propensity is not None
-                one = Approved(1, row.recommended_limit, row.expected_loss, int(explored))
                 sums[part] = sums.get(part, Approved()).plus(one)
         for (lender, mode, hour, segment), approved in sums.items():
             # A row for each segment, and none that another process writes.
@@ -70,21 +77,98 @@ class Approvals:
 _COLUMNS: Final = ("lender", "mode", "hour", "writer", *Approved._fields, *Segment._fields)
 
 
-def approved_between(connection: Connection, book: Book, hour: int, until: int | None) -> Counts:
-    """Give what was approved in a book from an hour on, and before another."""
-    table = schema.approvals
-    segment = [table.c[name] for name in Segment._fields]
-    sums = [func.sum(table.c[name]) for name in Approved._fields]
-    query = (
-        select(*segment, *sums).where(in_book(table, book), table.c.hour >= hour).group_by(*segment)
-    )
-    if until is not None:
-        query = query.where(table.c.hour < until)
-    width = len(segment)
-    return {
-        Segment._make(row[:width]): Approved(int(row[width]), row[-3], row[-2], int(row[-1]))
-        for row in connection.execute(query)
-    }
+class ApprovedHours:
+    """Reads what was approved, by a cursor of the driver."""
+
+    def __init__(self, mark: str) -> None:
+        """Write the text once; `mark` stands for a parameter in the driver's language."""
+        sums = ", ".join(f"sum({name})" for name in Approved._fields)
+        segment = ", ".join(Segment._fields)
+        self._text = (
+            f"SELECT {segment}, {sums} FROM approvals "  # noqa: S608  our own names
+            f"WHERE lender = {mark} AND mode = {mark} AND hour >= {mark} AND hour < {mark} "
+            f"GROUP BY {segment}"
+        )
+
+    def between(self, cursor: DBAPICursor, book: Book, hour: int, until: int | None) -> Counts:
+        """Give what was approved in a book from an hour on, and before another."""
+        last = _LAST_HOUR if until is None else until
+        cursor.execute(self._text, (book.lender, book.mode.value, hour, last))
+        width = len(Segment._fields)
+        return {
+            Segment._make(row[:width]): Approved(int(row[width]), row[-3], row[-2], int(row[-1]))
+            for row in cursor.fetchall()
+        }
+
+
+_LAST_HOUR: Final = 2**31 - 1
+
+
+class Caps:
+    """Lets approvals into a commit as far as the caps of their policies have room.
+
+    All processes that approve in a book do so one after the other, where a policy bounds that: so
+    each sees what the others have kept, and no cap is exceeded. SQLite has one writer at a time
+    anyway.
+    """
+
+    def __init__(self, database: Database) -> None:
+        mark = database.parameter_mark
+        self._hours = ApprovedHours(mark)
+        self._wait = None if database.embedded else f"SELECT pg_advisory_xact_lock({mark})"
+        self._so_far = SoFar()
+
+    def refuse(self, cursor: DBAPICursor, entries: Iterable[SealedEntry]) -> dict[str, NoRoom]:
+        """Give what has no room, by request id; nobody else takes what has until the commit."""
+        bounded = [entry for entry in entries if entry.bounds is not None]
+        refused: dict[str, NoRoom] = {}
+        if not bounded:
+            return refused
+        # In one order: two who wait for the same books in different ones wait for each other.
+        for book in sorted({entry.score.book for entry in bounded}):
+            self.wait(cursor, book)
+        days: dict[Book, dict[tuple[str, int], Day]] = {}
+        for entry in bounded:
+            row, policy = entry.score, entry.bounds
+            assert policy is not None
+            of_book = days.setdefault(row.book, {})
+            began = (policy.id, first_hour(row.created_us, policy.daily.utc_offset_hours))
+            if began not in of_book:
+                of_book[began] = self._day(cursor, row.book, policy, row.created_us)
+                # What this commit has let in by another policy, or on the day before, counts too.
+                for earlier in bounded[: bounded.index(entry)]:
+                    if earlier.score.book == row.book and earlier.score.request_id not in refused:
+                        of_book[began].add(*part_of(earlier))
+            segment, one = part_of(entry)
+            if of_book[began].admits(segment, one):
+                for day in of_book.values():
+                    day.add(segment, one)
+            else:
+                refused[row.request_id] = NoRoom(of_book[began])
+        return refused
+
+    def wait(self, cursor: DBAPICursor, book: Book) -> None:
+        """Wait until nobody else is about to approve in a book; nobody else does until the commit.
+
+        Whoever holds the keys of applicants took them before.
+        """
+        if self._wait is not None:
+            cursor.execute(self._wait, (_lock_of(book),))
+
+    def _day(self, cursor: DBAPICursor, book: Book, policy: Policy, at_us: int) -> Day:
+        day = Day()
+
+        def read(book: Book, hour: int, until: int | None) -> Counts:
+            return self._hours.between(cursor, book, hour, until)
+
+        day.settle(policy, None, self._so_far.of(read, book, policy, at_us))
+        return day
+
+
+def _lock_of(book: Book) -> int:
+    """Give the number of a lock of PostgreSQL's: a session that meets another's only waits."""
+    name = f"approvals {book.lender} {book.mode.value}".encode()
+    return int.from_bytes(hashlib.sha256(name).digest()[:8], "big", signed=True)
 
 
 _DAYS_AT_HAND: Final = 2

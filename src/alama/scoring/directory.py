@@ -20,7 +20,7 @@ from alama.core.errors import AlamaError
 from alama.core.intake import Intake
 from alama.core.lending import draft, policy_text
 from alama.core.lending.circumstances import USUAL, Circumstances
-from alama.core.lending.policy import Per, Rule
+from alama.core.lending.policy import Rule
 from alama.core.lending.ready_policy import ReadyPolicy
 from alama.core.model import ReadyModel
 from alama.core.own_fields import reading
@@ -37,16 +37,15 @@ from alama.platform.errors import (
     StoreUnavailable,
 )
 from alama.platform.timeouts import FRESH_US, run_with_timeout
-from alama.scoring.holds import HOUR_US, Approved, Counts, Day, first_hour, periods
+from alama.scoring.holds import Day, SoFar
 from alama.scoring.lists import NO_LISTS, Lists
 from alama.vault.ring import Ring
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
     from alama.core.application import Application
     from alama.core.assess import Proven
-    from alama.core.lending.policy import Policy
     from alama.core.model import Model
     from alama.lenders.store import Registry
     from alama.platform.clock import Stopwatch, Time
@@ -191,8 +190,8 @@ class Directory:
         self._unknown_until_us: dict[bytes, int] = {}
         self._looking: dict[bytes, asyncio.Task[Caller]] = {}
         self._used_us: dict[str, int] = {}
-        self._days: dict[Book, Day] = {}
-        self._so_far = SoFar(scores)
+        self._days: dict[Book, tuple[str, Day]] = {}
+        self._so_far = SoFar()
         self._lists: dict[Book, Lists] = {}
         self._ready = lru_cache(_MODELS_MAX)(self._make_ready)
 
@@ -304,10 +303,14 @@ class Directory:
         own = _Own(book.lender, self._registry.fields_in_force(book.lender))
         active = self._ready(model_id, policy_id, currency, own)
         pause = self._registry.pause_of(book)
-        # One for all keys of a book: each of them may have a part in reaching a bound.
-        day = self._days.setdefault(book, Day())
         policy = active.policy.policy
-        day.settle(policy, pause, self._so_far.of(book, policy, self._clock()))
+        # One for all keys of a book: each of them may have a part in reaching a bound. Those that
+        # are answered by another policy for a second yet keep the day of that one.
+        policy_id, day = self._days.get(book, ("", _FREE_DAY))
+        if policy_id != policy.id:
+            _, day = self._days[book] = (policy.id, Day())
+        so_far = self._so_far.of(self._scores.approved, book, policy, self._clock())
+        day.settle(policy, pause, so_far)
         lists = self._scores.lists(book, self._lists.get(book, NO_LISTS))
         self._lists[book] = lists
         return active._replace(day=day, always=always, lists=lists)
@@ -343,36 +346,6 @@ class _Own(NamedTuple):
 
     lender: str
     fields_id: str | None
-
-
-class SoFar:
-    """Asks what was approved since a day or a month began, as far as a policy needs to know.
-
-    What was approved in the hours of a month that are over is asked once an hour.
-    """
-
-    def __init__(self, scores: Scores) -> None:
-        self._scores = scores
-        self._over: dict[Book, tuple[int, int, Counts]] = {}
-
-    def of(self, book: Book, policy: Policy, now_us: int) -> Mapping[Per, Counts]:
-        """Give it by what the policy asks for."""
-        return {per: self._of(book, per, policy, now_us) for per in periods(policy)}
-
-    def _of(self, book: Book, per: Per, policy: Policy, now_us: int) -> Counts:
-        first = first_hour(now_us, policy.daily.utc_offset_hours, per)
-        # What was given in the hour before may be on its way to the disk.
-        edge = now_us // HOUR_US - 1
-        if per is not Per.MONTH or edge <= first:
-            return self._scores.approved(book, first)
-        since, until, over = self._over.get(book, (0, 0, {}))
-        if (since, until) != (first, edge):
-            over = self._scores.approved(book, first, edge)
-            self._over[book] = (first, edge, over)
-        counts = dict(over)
-        for segment, recent in self._scores.approved(book, edge).items():
-            counts[segment] = counts.get(segment, Approved()).plus(recent)
-        return counts
 
 
 def _refusal() -> KeyRefused:

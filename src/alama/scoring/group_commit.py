@@ -23,9 +23,10 @@ from alama.core.errors import AlamaError
 from alama.memory.store import Stand
 from alama.platform.errors import StoreUnavailable
 from alama.platform.timeouts import ANSWER_TIMEOUT_S
+from alama.scoring.holds import NoRoom
 
 if TYPE_CHECKING:
-    from alama.scoring.records import Earlier, Entry, Fate
+    from alama.scoring.records import Entry, Fate, Told
 
 
 class ScoreWriter(Protocol):
@@ -47,10 +48,11 @@ class ScoreWriter(Protocol):
 class Ledger(Protocol):
     """Where the scoring use case puts what has to be kept before it may answer."""
 
-    def append(self, entry: Entry) -> Awaitable[Earlier | Stand | None]:
+    def append(self, entry: Entry) -> Awaitable[Told]:
         """Return once the entry is durable, or give the earlier answer that stands instead.
 
-        Of an entry that asks for a borrower it gives how they stand, be it kept or not.
+        Of an entry that asks for a borrower it gives how they stand, be it kept or not; of an
+        approval that a cap had no room for, what is used: that is not kept.
         """
         ...
 
@@ -86,7 +88,7 @@ WAITING_MAX: Final = 5_000
 _Outcome = Sequence["Fate"] | AlamaError
 
 
-_Waiting = tuple["Entry", "asyncio.Future[Earlier | Stand | None]"]
+_Waiting = tuple["Entry", "asyncio.Future[Told]"]
 """An entry, and whom to tell that it is durable."""
 
 
@@ -137,11 +139,11 @@ class GroupCommit:
         """Give how many wait, those in the group at work included."""
         return len(self._waiting) + (len(self._group.waiting) if self._group else 0)
 
-    def append(self, entry: Entry) -> asyncio.Future[Earlier | Stand | None]:
+    def append(self, entry: Entry) -> asyncio.Future[Told]:
         """Give what will be done when the entry is durable."""
         if len(self._waiting) >= WAITING_MAX or self._is_stuck():
             raise StoreUnavailable("the database is behind with what it has to keep")
-        told: asyncio.Future[Earlier | Stand | None] = self._loop.create_future()
+        told: asyncio.Future[Told] = self._loop.create_future()
         self._waiting.append((entry, told))
         if self._group is None and len(self._waiting) == 1:
             self._gather(0, 0)
@@ -240,6 +242,8 @@ def _answer(waiting: Sequence[_Waiting], fates: Sequence[Fate], seconds: float) 
             continue
         if isinstance(fate, Stand):
             outdated += not fate.kept
+        elif isinstance(fate, NoRoom):
+            outdated += 1
         else:
             replayed += fate is not None
         _, told = one

@@ -7,6 +7,7 @@ model of its own yet is said by `alama.scoring.directory.ActiveModel`.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from functools import reduce
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
     from alama.core.lending.policy import Policy
     from alama.lenders.records import Pause
+    from alama.platform.book import Book
 
 HOUR_US: Final = 3600 * 1_000_000
 _DAY_HOURS: Final = 24
@@ -120,12 +122,18 @@ def filled(
     return fillings
 
 
-class Day:
-    """What holds in a book, and what room its caps have, as far as one process knows.
+class NoRoom(NamedTuple):
+    """An approval that a cap had no room for when it was to be kept: decide again, by this day."""
 
-    It is told every second what all processes have approved; in between it adds what its own
-    approves, so that a bound is not overrun by a second's worth of requests. What is approved in
-    the very moment of being told may be forgotten, or counted though it was not kept: for a second.
+    day: Day
+
+
+class Day:
+    """What holds in a book under a policy, and what room its caps have, as far as somebody knows.
+
+    A process is told every second what all of them have approved, and in between adds what it
+    approves itself. By that it decides, and it may be a little wrong; the last word has the
+    transaction that keeps an approval: `alama.scoring.counts.Caps`.
     """
 
     __slots__ = ("_daily", "_fillings", "_lots", "_paused", "bounded", "holds")
@@ -154,6 +162,19 @@ class Day:
         self._lots = 0 if explores is None else explores.daily_max - explored
         self.bounded = is_bounded(policy)
         self.holds = self._reasons()
+
+    def take(self, other: Day) -> None:
+        """Take over what a commit has found to be used; it is of the same policy."""
+        self._daily, self._fillings, self._lots = other._daily, other._fillings, other._lots
+        self.holds = self._reasons()
+
+    def admits(self, segment: Segment, one: Approved) -> bool:
+        """Say whether an approval has room yet."""
+        if any(filling.reached() for filling in self._daily):
+            return False
+        return one.explored <= max(self._lots, 0) and not self.full(
+            segment, one.volume, one.expected_loss
+        )
 
     def add(self, segment: Segment, one: Approved) -> None:
         """Count what was just approved, or take back what was not kept: its `negative`."""
@@ -203,3 +224,36 @@ def first_hour(now_us: int, utc_offset_hours: int, per: Per = Per.DAY) -> int:
 
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+Reads = Callable[["Book", int, "int | None"], Counts]
+"""Gives what was approved in a book from an hour since 1970 on, and before another."""
+
+
+class SoFar:
+    """Asks what was approved since a day or a month began, as far as a policy needs to know.
+
+    What was approved in the hours that are over is asked once an hour.
+    """
+
+    def __init__(self) -> None:
+        self._over: dict[tuple[Book, Per], tuple[int, int, Counts]] = {}
+
+    def of(self, read: Reads, book: Book, policy: Policy, now_us: int) -> Mapping[Per, Counts]:
+        """Give it by what the policy asks for."""
+        return {per: self._of(read, book, per, policy, now_us) for per in periods(policy)}
+
+    def _of(self, read: Reads, book: Book, per: Per, policy: Policy, now_us: int) -> Counts:
+        first = first_hour(now_us, policy.daily.utc_offset_hours, per)
+        # What was given in the hour before may be on its way to the disk.
+        edge = now_us // HOUR_US - 1
+        if edge <= first:
+            return read(book, first, None)
+        since, until, over = self._over.get((book, per), (0, 0, {}))
+        if (since, until) != (first, edge):
+            over = read(book, first, edge)
+            self._over[book, per] = (first, edge, over)
+        counts = dict(over)
+        for segment, recent in read(book, edge, None).items():
+            counts[segment] = counts.get(segment, Approved()).plus(recent)
+        return counts

@@ -17,10 +17,11 @@ from alama.core.errors import AlamaError, FieldProblem, InvalidApplication
 from alama.memory.store import Stand
 from alama.platform.book import Book, Mode
 from alama.platform.errors import RETRY_AFTER_S, Kind, StoreUnfit
+from alama.scoring.holds import NoRoom
 from alama.vault.vault import damaged
 
 if TYPE_CHECKING:
-    from alama.core.lending.policy import Decision
+    from alama.core.lending.policy import Decision, Policy
     from alama.core.tally import Seen
     from alama.memory.borrower import Borrower, Standing
     from alama.memory.store import BorrowerRow, Known
@@ -275,7 +276,8 @@ class Entry(NamedTuple):
     None: nothing is counted. `announced`: whoever wants to hear of scores is told of it. `region`
     is where the loan is counted, if a cap of the policy asks. `asking`: it is kept only if the
     borrower is still known by what it says. `claim`: it is kept only if no other applicant came
-    with the same evidence.
+    with the same evidence. `bounds`: it is an approval, and kept only if the caps of this policy
+    have room for it.
     """
 
     score: ScoreRow
@@ -287,6 +289,7 @@ class Entry(NamedTuple):
     region: str | None = None
     asking: Asking | None = None
     claim: IdempotencyRow | None = None
+    bounds: Policy | None = None
 
 
 class SealedEntry(NamedTuple):
@@ -301,6 +304,7 @@ class SealedEntry(NamedTuple):
     borrower: BorrowerRow | None = None
     known: Known | None = None
     claim: IdempotencyRow | None = None
+    bounds: Policy | None = None
 
 
 class Earlier(NamedTuple):
@@ -316,6 +320,9 @@ class Earlier(NamedTuple):
     applicant: ApplicantKey | None = None
 
 
-Fate = Earlier | StoreUnfit | InvalidApplication | Stand | None
-"""What became of an entry: None, it is kept; an earlier one stands; it alone cannot be kept; its
-evidence is of another; or how the borrower stands now that it asked for."""
+Told = Earlier | Stand | NoRoom | None
+"""What became of an entry: None, it is kept; an earlier one stands; how the borrower stands that it
+asked for; or a cap has no room for it."""
+
+Fate = Told | StoreUnfit | InvalidApplication
+"""The same; or it alone cannot be kept, or its evidence is of another."""

@@ -33,7 +33,7 @@ from alama.platform.http.exchange import Arrival, taken_ms
 from alama.platform.ids import RandomPool
 from alama.platform.timeouts import run_with_timeout
 from alama.scoring.directory import ActiveModel, Caller
-from alama.scoring.holds import Approved
+from alama.scoring.holds import Approved, NoRoom
 from alama.scoring.records import (
     EVIDENCE,
     NOBODY,
@@ -45,6 +45,7 @@ from alama.scoring.records import (
     IdempotencyRow,
     ScoreRow,
     Sealed,
+    Told,
     UnknownScore,
     Unsealed,
     pack,
@@ -140,7 +141,7 @@ IDLE_S: Final = 300.0
 """Whoever has not asked for so long, or at most twice as long, only the database remembers."""
 
 DECIDED_AT_MOST: Final = 100
-"""Times that one request is decided on: each time another request for the borrower was kept."""
+"""Times that one request is decided on: each time another request was kept meanwhile."""
 
 
 class _Asked(msgspec.Struct, gc=False):
@@ -256,15 +257,12 @@ class Scoring:
         asked = _Asked(caller, arrival, body, application, render, once)
         if reference is None or is_fixture(caller, reference):
             subject = None if reference is None else caller.subject(reference)
-            reply, kept = self._conclude(asked, subject, None)
-            fate = await kept
-            assert not isinstance(fate, Stand)  # nobody was asked for
-            return reply, fate
+            return await self._decided(asked, subject, None)
         who = (caller.book, caller.subject(reference))
         await self._turn(who)
         mine = self._turns[who] = asyncio.get_running_loop().create_future()
         try:
-            return await self._kept_as_known(asked, who)
+            return await self._decided(asked, who[1], who)
         except BaseException:
             self._borrowers.drop(who)
             raise
@@ -294,24 +292,34 @@ class Scoring:
             await asyncio.sleep(IDLE_S)
             self._borrowers.age()
 
-    async def _kept_as_known(self, asked: _Asked, who: _Who) -> tuple[bytes, Earlier | None]:
-        """Decide by what is known of a borrower, and again as long as more is known by then."""
-        known = self._borrowers.get(who)
+    async def _decided(
+        self, asked: _Asked, subject: bytes | None, who: _Who | None
+    ) -> tuple[bytes, Earlier | None]:
+        """Decide by what is known of a borrower and of the caps, and again where more is by then.
+
+        `who` is remembered, if anybody is.
+        """
+        known = None if who is None else self._borrowers.get(who)
         for _ in range(DECIDED_AT_MOST):
-            reply, kept = self._conclude(asked, who[1], known)
+            reply, kept = self._conclude(asked, subject, known)
             fate = await kept
+            if isinstance(fate, NoRoom):
+                asked.caller.active_model().day.take(fate.day)
+                asked.counted = None
+                continue
             if not isinstance(fate, Stand):
                 return reply, fate
+            assert who is not None
             self._borrowers.put(who, fate.known)
             if fate.kept:
                 return reply, None
             known = fate.known
             _take_back(asked)
-        raise StoreUnavailable("others keep asking for the same borrower")
+        raise StoreUnavailable("others keep asking for the same borrower, or the same cap")
 
     def _conclude(
         self, asked: _Asked, subject: bytes | None, known: Known | None
-    ) -> tuple[bytes, Awaitable[Earlier | Stand | None]]:
+    ) -> tuple[bytes, Awaitable[Told]]:
         """Give the reply, and what will be done when it may be sent."""
         caller, arrival, once = asked.caller, asked.arrival, asked.once
         application = asked.application
@@ -359,6 +367,7 @@ class Scoring:
             region=region,
             asking=asking,
             claim=claim,
+            bounds=active.policy.policy if asked.counted else None,
         )
         return reply, self._ledger.append(entry)
 

@@ -24,7 +24,14 @@ from alama.platform.errors import MasterKeyMissing, StoreUnavailable, StoreUnfit
 from alama.platform.event_bundles import Audience, Bundle, bundles
 from alama.platform.events import Event, EventKind, ScoreGiven, score_created
 from alama.scoring import schema
-from alama.scoring.counts import Approvals, Tallies, approved_between, fold_counts, tally_of_days
+from alama.scoring.counts import (
+    Approvals,
+    ApprovedHours,
+    Caps,
+    Tallies,
+    fold_counts,
+    tally_of_days,
+)
 from alama.scoring.lists import lists_of
 from alama.scoring.records import (
     EVERY,
@@ -49,7 +56,7 @@ from alama.vault.ring import ApplicantKey, Ring
 from alama.vault.store import ApplicantKeys, DataKey, FirstMet, LenderKeys, Subject
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
     from sqlalchemy import ColumnElement, CompoundSelect, Row, Select
     from sqlalchemy.engine.interfaces import DBAPICursor
@@ -223,7 +230,7 @@ def _with_whole_keys(
 
 
 def _sealed(entry: Entry, keys: Mapping[Subject, DataKey]) -> SealedEntry:
-    score, idempotency, digest, unsealed, seen, announced, region, asking, claim = entry
+    score, idempotency, digest, unsealed, seen, announced, region, asking, claim, bounds = entry
     lender, mode, request_id = score.lender, score.mode, score.request_id
     where = place(lender, mode, request_id, RECORD)
     key: DataKey | OwnKey
@@ -261,7 +268,7 @@ def _sealed(entry: Entry, keys: Mapping[Subject, DataKey]) -> SealedEntry:
         version = known.version + 1 if known.key_id in {key.id, None} else NEVER
         row = sealed_row(key, lender, mode, version, score.created_us, after)
         now = Known(key.id, version, after, standing)
-    return SealedEntry(score, idempotency, digest, seen, announced, region, row, now, claim)
+    return SealedEntry(score, idempotency, digest, seen, announced, region, row, now, claim, bounds)
 
 
 NEVER: Final = -1
@@ -274,14 +281,20 @@ class Remembering:
     def __init__(self, database: Database) -> None:
         self._borrowers = Borrowers(database)
 
-    def keep(self, cursor: DBAPICursor, batch: Batch) -> Mapping[str, Stand | StoreUnfit]:
-        """Keep them, and say how each stands, by request id.
+    def keep(
+        self, cursor: DBAPICursor, batch: Batch, refused: Collection[str]
+    ) -> Mapping[str, Stand | StoreUnfit]:
+        """Keep those that are not refused, and say how each stands, by request id.
 
         An entry whose borrower stands otherwise than it thinks is not to be kept.
         """
         rows: dict[str, BorrowerRow] = {}
         stands: dict[str, Stand | StoreUnfit] = {}
-        asking = [entry for entry in batch.sealed if entry.borrower is not None]
+        asking = [
+            entry
+            for entry in batch.sealed
+            if entry.borrower is not None and entry.score.request_id not in refused
+        ]
         for entry in asking:
             row = entry.borrower
             if row is not None and row.version != NEVER:
@@ -402,6 +415,8 @@ class Scores:
         self._audience = Audience(EventKind.SCORE_CREATED, mark)
         self._earlier = EarlierAnswers(mark)
         self._approvals = Approvals(mark, writer=secrets.token_hex(8))
+        self._hours = ApprovedHours(mark)
+        self._caps = Caps(database)
         self._tallies = Tallies(mark)
         self._sealing = Sealing(database, vault)
         self._remembering = Remembering(database)
@@ -456,7 +471,8 @@ class Scores:
     def approved(self, book: Book, since_hour: int, until_hour: int | None = None) -> Counts:
         """What was approved in each part of a book from an hour since 1970 on, before another."""
         with self._database.reading() as connection:
-            return approved_between(connection, book, since_hour, until_hour)
+            cursor = connection.connection.cursor()
+            return self._hours.between(cursor, book, since_hour, until_hour)
 
     def lists(self, book: Book, known: Lists) -> Lists:
         """The lists of a book: the same as are known where nobody has changed them since."""
@@ -505,7 +521,10 @@ class Scores:
             fates = _fates(entries, earlier)
             asked = zip(entries, fates, strict=True)
             batch = self._sealing.seal(cursor, [entry for entry, found in asked if found is None])
-            new, told = _kept(batch, self._remembering.keep(cursor, batch))
+            told: dict[str, Fate] = {**batch.unfit}
+            told |= self._caps.refuse(cursor, batch.sealed)
+            told |= self._remembering.keep(cursor, batch, told)
+            new = [entry for entry in batch.sealed if _is_kept(told, entry)]
             scores = [entry.score for entry in new]
             self._score_rows.run(cursor, scores)
             self._approvals.add(cursor, new)
@@ -578,19 +597,9 @@ def _fates(entries: Sequence[Entry], earlier: Mapping[Identity, Earlier]) -> lis
     return fates
 
 
-def _kept(
-    batch: Batch, stands: Mapping[str, Stand | StoreUnfit]
-) -> tuple[Sequence[SealedEntry], Mapping[str, Stand | StoreUnfit]]:
-    """Give the entries to be written, and what is to be told of others, by request id."""
-    if not stands:
-        return batch.sealed, batch.unfit
-    refused = {
-        request_id
-        for request_id, stand in stands.items()
-        if not (isinstance(stand, Stand) and stand.kept)
-    }
-    new = [entry for entry in batch.sealed if entry.score.request_id not in refused]
-    return new, {**batch.unfit, **stands}
+def _is_kept(told: Mapping[str, Fate], entry: SealedEntry) -> bool:
+    fate = told.get(entry.score.request_id)
+    return fate is None or (isinstance(fate, Stand) and fate.kept)
 
 
 def _event(score: ScoreRow) -> Event:

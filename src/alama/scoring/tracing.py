@@ -20,10 +20,9 @@ if TYPE_CHECKING:
 
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-    from alama.memory.store import Stand
     from alama.platform.telemetry.metrics import Metrics
     from alama.scoring.group_commit import LivingLedger, ScoreWriter
-    from alama.scoring.records import Earlier, Entry, Fate
+    from alama.scoring.records import Entry, Fate, Told
 
 
 PREFIX: Final = "/api"
@@ -148,7 +147,7 @@ class _Ledger:
     async def close(self) -> None:
         await self._ledger.close()
 
-    def append(self, entry: Entry) -> Awaitable[Earlier | Stand | None]:
+    def append(self, entry: Entry) -> Awaitable[Told]:
         trace = _current.get()
         if trace is None:
             return self._ledger.append(entry)
@@ -162,9 +161,7 @@ class _Ledger:
         trace.enter("keep")
         return self._until(kept, request_id, trace)
 
-    async def _until(
-        self, kept: Awaitable[Earlier | Stand | None], request_id: str, trace: Trace
-    ) -> Earlier | Stand | None:
+    async def _until(self, kept: Awaitable[Told], request_id: str, trace: Trace) -> Told:
         try:
             return await kept
         finally:

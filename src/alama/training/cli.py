@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from alama.training.validation.validate import Validation
 
 HOLDOUT_MAX: Final = 0.5
+_AUC_OF_CHANCE: Final = 0.5
 HOME_CURRENCY: Final = "KES"
 
 DESCRIPTION: Final = """\
@@ -310,6 +311,11 @@ def _show_summary(judged: Judged) -> None:
     )
     terminal.say(f"judged on {validation.judged.rows:,} loans{how}")
     terminal.section("How good it is (95 % intervals)", _figures(model, validation))
+    for performed in _performances(validation):
+        if performed.figure(Measure.AUC).interval.low <= _AUC_OF_CHANCE:
+            terminal.warn(
+                f"{performed.name} ranks no better than chance might: it is no model to lend by"
+            )
     if any(card.peers for card in validation.cards):
         terminal.section("Beside well-known models (AUC, 95 % intervals)", _peers(validation))
     terminal.section("How it was made (every figure out of fold)", _stages(judged.notes))
@@ -323,10 +329,7 @@ def _figures(model: Model, validation: Validation) -> Table:
     table = _table()
     for heading in ("fields", "AUC", "calibration slope", "calibration error"):
         table.add_column(heading, justify="right")
-    measured = [card.performance for card in validation.cards]
-    if len(measured) > 1:
-        measured.append(validation.served)
-    for performed in measured:
+    for performed in _performances(validation):
         table.add_row(
             Text(performed.name),
             fields.get(performed.name, ""),
@@ -335,6 +338,12 @@ def _figures(model: Model, validation: Validation) -> Table:
             _with_interval(performed, Measure.CALIBRATION_ERROR, 4),
         )
     return table
+
+
+def _performances(validation: Validation) -> list[Performance]:
+    """Give how each card did, and where there are several all together."""
+    measured = [card.performance for card in validation.cards]
+    return [*measured, validation.served] if len(measured) > 1 else measured
 
 
 def _peers(validation: Validation) -> Table:

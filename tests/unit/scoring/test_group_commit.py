@@ -6,15 +6,14 @@ from collections.abc import Awaitable, Callable, Sequence
 
 import pytest
 
-from alama.memory.store import Stand
 from alama.platform.book import Book
 from alama.platform.errors import StoreUnavailable
 from alama.scoring import group_commit
 from alama.scoring.group_commit import Commit, GroupCommit
-from alama.scoring.records import Earlier, Entry, ScoreSummary, StoredScore
+from alama.scoring.records import Earlier, Entry, ScoreSummary, StoredScore, Told
 from tests.entries import an_entry
 
-Outcome = Earlier | Stand | BaseException | None
+Outcome = Told | BaseException
 
 
 class FaultyScores:
@@ -82,7 +81,7 @@ def tell(story: Story) -> list[Commit]:
     return observed
 
 
-async def outcomes(told: Sequence[Awaitable[Earlier | Stand | None]]) -> list[Outcome]:
+async def outcomes(told: Sequence[Awaitable[Told]]) -> list[Outcome]:
     return await asyncio.gather(*told, return_exceptions=True)
 
 

@@ -12,8 +12,7 @@ from alama.lenders.keys import US_PER_DAY
 from alama.lenders.records import Pause
 from alama.lenders.store import Registry
 from alama.platform.book import Book, Mode
-from alama.scoring.directory import SoFar
-from alama.scoring.holds import HOUR_US, Approved, Day, first_hour
+from alama.scoring.holds import HOUR_US, Approved, Day, SoFar, first_hour
 from alama.scoring.store import Scores
 from tests.entries import DEMO, NOON_US, an_entry
 from tests.policies import with_parts
@@ -89,7 +88,7 @@ def holds(
     scores: Scores, book: Book, bounds: Policy, pause: Pause | None, now_us: int
 ) -> tuple[Rule, ...]:
     day = Day()
-    day.settle(bounds, pause, SoFar(scores).of(book, bounds, now_us))
+    day.settle(bounds, pause, SoFar().of(scores.approved, book, bounds, now_us))
     return day.holds
 
 

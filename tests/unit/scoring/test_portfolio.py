@@ -13,8 +13,7 @@ from alama.core.lending.policy import Decision, Exploration, Per, Policy, Portfo
 from alama.core.lending.policy_check import seal
 from alama.core.units import Money
 from alama.lenders.store import Registry
-from alama.scoring.directory import SoFar
-from alama.scoring.holds import HOUR_US, Approved, Day, filled, first_hour, periods
+from alama.scoring.holds import HOUR_US, Approved, Day, SoFar, filled, first_hour, periods
 from alama.scoring.store import Scores
 from tests.entries import DEMO, NOON_US, an_entry
 from tests.stores import scores_in
@@ -144,12 +143,12 @@ def test_all_processes_and_all_hours_of_a_month_are_counted(
     times_us = (began_us - 1, began_us, NOON_US - 3 * HOUR_US, NOON_US)
     for at_us in times_us:
         scores.commit([an_entry(at_us=at_us, limit=1.0)])
-    so_far = SoFar(scores)
+    so_far = SoFar()
     for _ in range(2):  # the second time the hours that are over are remembered
-        (counted,) = so_far.of(DEMO, policy, NOON_US)[Per.MONTH].values()
+        (counted,) = so_far.of(scores.approved, DEMO, policy, NOON_US)[Per.MONTH].values()
         assert (counted.number, counted.volume) == (3, 3.0)
     scores_in(registry._database).commit([an_entry(at_us=NOON_US, limit=1.0)])
-    (counted,) = so_far.of(DEMO, policy, NOON_US)[Per.MONTH].values()
+    (counted,) = so_far.of(scores.approved, DEMO, policy, NOON_US)[Per.MONTH].values()
     assert counted.number == 4
 
 

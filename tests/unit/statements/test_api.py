@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from sqlalchemy import inspect, text
 
@@ -15,6 +16,7 @@ from alama.core.assess import Proven
 from alama.core.lending import draft
 from alama.lenders import installation, keys
 from alama.lenders.installation import Installation
+from alama.lenders.mappings import Files, Mappings
 from alama.lenders.records import Signed
 from alama.platform import settings
 from alama.platform.book import Book, Mode
@@ -22,6 +24,9 @@ from alama.policies import own_fields, policies
 from alama.protection.applicants import Applicants
 from alama.scoring import evidence
 from alama.scoring.directory import Caller
+from alama.statements.deriving import Layout
+from alama.statements.proposing import header_of
+from alama.statements.tables import Columns
 from alama.training.population.formats import HOLDER
 from alama.training.population.ledgers import Wanted, draw_ledger, figures
 from alama.training.population.printed import mpesa_lines
@@ -464,3 +469,24 @@ def test_what_a_table_leaves_open_is_answered_beside_what_was_proposed(service: 
     said = json.dumps(mapping | {"dates": "month first"}).encode()
     found = derived(service, *parts, ("mapping", said))
     assert found["coverage"]["first_transaction"] == "2026-01-04"
+
+
+def test_a_table_is_read_as_its_lender_has_said_of_such_ones_and_no_other_lender_s(
+    service: Service,
+) -> None:
+    parts = (("file", TABLE.replace(b"13/05", b"03/05")), ("as_of", b"2026-06-02"))
+    proposal = service.ask("/v1/fields", body=form(*parts), headers=FORM).json()["proposal"]
+    columns = msgspec.convert(proposal["mapping"] | {"dates": "day first"}, Columns)
+    header = header_of(TABLE)
+    assert header is not None
+    mappings = Mappings.at(service.installed, Layout)
+    mappings.keep("demo", Files.STATEMENTS, Layout(header, columns), "A. Wanjiru")
+    assert derived(service, *parts)["fields"]["avg_inflow"] == 3000.0
+    said = json.dumps(proposal["mapping"] | {"dates": "month first"}).encode()
+    found = derived(service, *parts, ("mapping", said))  # what comes with a file is said of it
+    assert found["coverage"]["first_transaction"] == "2026-01-04"
+    installed = service.installed
+    keys.add_lender(installed.registry, installed.clock, "umoja", "Umoja", "KES")
+    other = service_for(installed, Book("umoja", Mode.TEST))
+    refused = other.ask("/v1/fields", body=form(*parts), headers=FORM)
+    assert refused.json()["code"] == "mapping_needed"

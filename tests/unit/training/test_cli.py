@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -29,6 +30,7 @@ class FakeTrainer:
         self.data: Dataset | None = None
         self.order: Order | None = None
         self.failure: BaseException | None = None
+        self.knows_nothing = False
         self.model = factories.a_model(bands_max=4)
 
     def __call__(self, data: Dataset, order: Order, watch: Watch) -> Trained:
@@ -38,6 +40,8 @@ class FakeTrainer:
         if self.failure is not None:
             raise self.failure
         rows = factories.a_dataset(self.model, rows=2_000)
+        if self.knows_nothing:
+            rows = replace(rows, labels=np.random.default_rng(0).permutation(rows.labels))
         held = None if order.holdout == 0.0 else factories.a_dataset(self.model, seed=1, rows=1_000)
         folds = np.arange(len(rows), dtype=np.int8) % 2
         noticed = notes("compact"), notes("full")
@@ -104,6 +108,18 @@ def test_a_model_and_its_report_are_written_and_summed_up(
     assert f"wrote {report}" in out
     assert "ignored, not fields of the model: shoe_size" in err
     assert "log-loss 0.31000" in err
+
+
+@pytest.mark.parametrize("knows_nothing", [False, True])
+def test_a_model_that_ranks_no_better_than_chance_is_told_in_words(
+    loans: Path, trainer: FakeTrainer, capsys: pytest.CaptureFixture[str], *, knows_nothing: bool
+) -> None:
+    trainer.knows_nothing = knows_nothing
+
+    assert run(loans) == 0
+
+    said = "full ranks no better than chance might: it is no model to lend by"
+    assert (said in " ".join(capsys.readouterr().err.split())) is knows_nothing
 
 
 def test_the_model_carries_the_figures_of_its_validation(loans: Path, trainer: FakeTrainer) -> None:
