@@ -59,6 +59,8 @@ class Case:
     model: ReadyModel
     policy: ReadyPolicy
     application: Application
+    whole: Policy | None = None
+    """What the policy is a product of, if it is one."""
 
     def assess(self) -> Assessment:
         return assess(self.model, self.policy, self.application)
@@ -89,10 +91,11 @@ def random_case(seed: int) -> Case:
     if seed % 3 == 1:
         # By dice of its own; what holds of a policy is to hold of a product.
         dice = np.random.default_rng([seed, 1])
-        ready = ReadyPolicy(random_products(dice, policy), model)
+        whole = random_products(dice, policy)
+        ready = ReadyPolicy(whole, model)
         product = str(dice.choice(list(ready.products)))
         application = msgspec.structs.replace(application, product=product)
-        return Case(model, ready.for_product(product), application)
+        return Case(model, ready.for_product(product), application, whole)
     return Case(model, ReadyPolicy(policy, model), application)
 
 
@@ -441,7 +444,7 @@ def test_who_asks_for_what_is_offered_is_not_declined_and_gets_it(case: Case) ->
 @given(CASES)
 @tries(100)
 def test_a_decision_replays_from_the_documents_alone(case: Case) -> None:
-    policy = case.policy.policy
+    policy = case.whole or case.policy.policy
     again = policy_text.decode(draft.write(policy).encode(), policy.id)
     assert assess(case.model, ReadyPolicy(again, case.model), case.application) == case.assess()
 
