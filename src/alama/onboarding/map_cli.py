@@ -274,7 +274,7 @@ def show(found: Inspected) -> None:
             table.add_row(Text(column.name), Text(column.source + mark), column.way.holds.value)
     terminal.section("Where each column comes from", table)
     if found.unmapped:
-        terminal.remark(f"\nNo name for: {', '.join(found.unmapped)}. They are kept as they are.")
+        terminal.remark(f"\nNo name for: {', '.join(found.unmapped)}. They are set aside.")
     _show_rows(found)
 
 
