@@ -77,7 +77,7 @@ def _counter(said: Assessment, part: str) -> int | None:
     return None if loan is None else getattr(loan, part)
 
 
-_PRODUCT: Final = _Part(PRODUCT_NAME, pa.string(), attrgetter("product_name"))
+_PRODUCT: Final = _Part(PRODUCT_NAME, pa.string(), attrgetter("product"))
 
 
 class TableDeciding:

@@ -85,6 +85,9 @@ class Assessment(ExplainedScore, frozen=True, omit_defaults=True):
     places of the values in the tables of the card, in its order; records from before they were kept
     have none. `counter` is told where the policy makes counter-offers and there is one. `memory` is
     what the borrower was remembered by at that moment; None: nobody was named.
+
+    It has 15 fields, which is the most: of more, `msgspec` writes another header than a receipt,
+    which knows the fields alone, could write again.
     """
 
     tier: str
@@ -95,16 +98,15 @@ class Assessment(ExplainedScore, frozen=True, omit_defaults=True):
     counter: CounterOffer | None = None
     # Left out where no lot counts: most policies draw none.
     lot: Lot | msgspec.UnsetType = msgspec.UNSET
-    # Left out where the policy has no products.
-    product: str | msgspec.UnsetType = msgspec.UNSET
     # Left out where the figures came without evidence.
     proven: Proven | msgspec.UnsetType = msgspec.UNSET
     memory: Remembered | None = None
 
     @property
-    def product_name(self) -> str | None:
-        """Which product decided; None: the policy has none."""
-        return None if isinstance(self.product, msgspec.UnsetType) else self.product
+    def product(self) -> str | None:
+        """Which product of the policy decided; None: it has none."""
+        said = self.offer.product
+        return None if isinstance(said, msgspec.UnsetType) else said
 
     @property
     def propensity(self) -> Probability | None:
@@ -169,7 +171,6 @@ def assess(
         memory=application.memory,
         counter=counter,
         lot=msgspec.UNSET if lot is None else lot,
-        product=msgspec.UNSET if policy.product is None else policy.product,
     )
 
 

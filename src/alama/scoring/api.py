@@ -386,7 +386,7 @@ def _reply(given: Given) -> ScoreReply:
         shap_values(said),
         given.request_id,
         given.processing_ms,
-        said.product,
+        said.offer.product,
     )
 
 

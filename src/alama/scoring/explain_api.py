@@ -223,7 +223,7 @@ def explain_reply(explained: Explained) -> bytes:
             policy=policy.id,
             request_id=explained.request_id,
             processing_ms=explained.processing_ms,
-            product=said.product,
+            product=said.offer.product,
         )
     )
 

@@ -101,7 +101,7 @@ def recall(registry: Registry, vault: Vault, stored: StoredScore) -> Record:
 
 def record_of(row: ScoreRow, sealed: Sealed, model: ReadyModel, policy: Policy) -> Record:
     """Lay the policy out as it spoke: by the product that decided."""
-    ready = ReadyPolicy(policy, model).for_product(sealed.assessment.product_name)
+    ready = ReadyPolicy(policy, model).for_product(sealed.assessment.product)
     return Record(row, sealed, model, ready)
 
 
@@ -109,7 +109,7 @@ def as_decided(intake: Intake, sealed: Sealed, catalogue: Catalogue) -> Applicat
     """Read an application as it was decided on: with what was remembered, and by its product."""
     said = sealed.assessment
     application = intake.read(sealed.application)
-    application = msgspec.structs.replace(application, product=said.product_name)
+    application = msgspec.structs.replace(application, product=said.product)
     return remembering(application, said.memory, catalogue)
 
 

@@ -204,7 +204,7 @@ def score_record(row: ScoreRow, sealed: Sealed, sequel: Sequel) -> bytes:
             evidence=None if said.proven is UNSET else _evidence(said.proven),
             review=None if sequel.review is None else _review(sequel.review),
             outcome=None if sequel.outcome is None else _outcome(sequel.outcome),
-            product=said.product,
+            product=said.offer.product,
         )
     )
 

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from alama.core.lending import draft
+from alama.core.receipts import decode, failures
 from alama.lenders import installation, keys
 from alama.lenders.installation import Installation
 from alama.lenders.records import Signed
@@ -102,7 +103,11 @@ def test_the_product_is_kept_and_replays_after_the_policy_has_moved_on(
         answer_by(installed, more)
         for one in given:
             assert differences(installed, one["request_id"]) == ()
-    kept = served.ask(f"/v1/scores/{given[0]['request_id']}").json()
+    path = f"/v1/scores/{given[0]['request_id']}"
+    kept = served.ask(path).json()
+    receipt = served.ask(f"{path}/receipt")
+    assert receipt.json()["assessment"]["offer"]["product"] == "weekly"
+    assert failures(decode(receipt.body)) == ()
     assert kept["product"] == kept["application"]["product"] == "weekly"
     stored = Scores.at(installed).find(DEMO, given[1]["request_id"])
     assert open_score(installed.vault, stored).assessment.product == "monthly"

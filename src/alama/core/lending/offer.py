@@ -44,7 +44,8 @@ class Offer(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     nothing is offered the limit is 0, and they are those of the loan that would have applied: the
     largest by tier and income, or the smallest there is where none can be repaid. `apr` is by the
     definition of `apr_kind`, `aprs` by each, as far as the policy speaks of repayment. `capped_by`
-    names the policy's own rules that bound the limit to what it is.
+    names the policy's own rules that bound the limit to what it is, `product` the product of the
+    policy that made the offer, if it has any.
     """
 
     currency: str
@@ -58,6 +59,7 @@ class Offer(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     apr_kind: AprKind = AprKind.SIMPLE
     aprs: Aprs | None = None
     capped_by: tuple[str, ...] = ()
+    product: str | msgspec.UnsetType = msgspec.UNSET
 
 
 class Found(msgspec.Struct, frozen=True, gc=False):
@@ -118,6 +120,7 @@ def make_offer(
         tariff.apr_kind,
         quote.aprs,
         tuple(rule.name for rule in capping),
+        policy.product or msgspec.UNSET,
     )
 
 
