@@ -373,7 +373,6 @@ class ReadyPolicy:
         A probability for a term that the model never saw is a guess, so no such term is offered.
         """
         policy = self._lay_out_products(policy, model)
-        _check_fit(policy, model)
         self.model = model
         self.policy = policy
         self.id = policy.id
@@ -430,20 +429,20 @@ class ReadyPolicy:
         }
 
     def _lay_out_products(self, policy: Policy, model: ReadyModel) -> Policy:
-        """Lay out each product as a policy of its own; give that of the default one."""
+        """Lay out each product as a policy of its own; give that of the default one, if it fits."""
         self.product: str | None = None
         self.products: dict[str, ReadyPolicy] = {}
-        found = products_of(policy)
-        if not found:
-            return policy
-        default, *others = found
-        self.product = default.name
-        self.products[default.name] = self
-        for product in others:
-            ready = ReadyPolicy(policy_of(policy, product), model)
+        mine = policy
+        for product in products_of(policy):
+            own = policy_of(policy, product)
+            if self.products:
+                ready = ReadyPolicy(own, model)
+            else:
+                ready, mine = self, own
             ready.product, ready.products = product.name, self.products
             self.products[product.name] = ready
-        return policy_of(policy, default)
+        _check_fit(mine, model)
+        return mine
 
     def for_product(self, product: str | None) -> ReadyPolicy:
         """Give what speaks of a product; the default one of a policy that has none of the name."""
