@@ -366,6 +366,11 @@ def numbers() -> Iterable[Case]:
     truth = [thousands_of(loan) for loan in loans()]
     only = Text(delimiter=";", amount=lambda v: f"{v:,.0f}")
     answer = Mapping(decimal="point")
+    hundredths = Text(names=tuple("amount (cents)" if n == "amount" else n for n in NAMES))
+    yield Case("amounts in cents", ".csv", hundredths, REFUSED, "hundredths")
+    named = tuple("amount (USD)" if n == "amount" else n for n in NAMES)
+    other = Text(names=named, amount=lambda v: f"KES {v:,.2f}")
+    yield Case("a currency in a name and another in values", ".csv", other, REFUSED, "currency")
     yield Case("thousands or decimals", ".csv", only, ASKED, "decimal", answer, told=truth)
     mixed = Text(
         change=lambda rows: [
@@ -429,6 +434,15 @@ def days() -> Iterable[Case]:
         ASKED, "dates",
         Mapping(dates="day-first"), told=early(loans()),
     )  # fmt: skip
+    for name, day in (("slashes", "%y/%m/%d"), ("dashes", "%y-%m-%d")):
+        yield Case(
+            f"short years first with {name}", ".csv", Text(day=lambda d, w=day: d.strftime(w)),  # type: ignore[misc]
+            ASKED, "dates",
+            Mapping(dates="year-first"),
+        )  # fmt: skip
+    last = Text(day=lambda d: f"{d:%d-%m-%y}")
+    answer = Mapping(dates="day-first")
+    yield Case("short years last with dashes", ".csv", last, ASKED, "dates", answer)
     fr = (
         "",
         "janv.",
@@ -508,6 +522,10 @@ def names() -> Iterable[Case]:
 
 
 def surroundings() -> Iterable[Case]:
+    side = Text(change=lambda rows: [list(column) for column in zip(*rows, strict=True)])
+    yield Case("on its side", ".csv", side, REFUSED, "on its side")
+    marks = Text(change=lambda rows: [rows[0], *([f"\u200f{c}" for c in r] for r in rows[1:])])
+    yield Case("marks of right to left", ".csv", marks)
     title: Rows = (["UMOJA SACCO LTD"], ["Loan book", "as at 31/03/2026"], [])
     yield Case("titles above", ".csv", Text(above=title))
     foot: Rows = ([], ["Prepared by: Jane"], ["Page 1 of 1"])
@@ -664,6 +682,8 @@ def workbooks() -> Iterable[Case]:
     yield Case("ids of too many digits", ".xlsx", ids, REFUSED, "shortened")
     for name, content, words in (
         ("old workbook", b"\xd0\xcf\x11\xe0" + bytes(600), "old Excel"),
+        ("list of JSON", b'[{"borrower_id": "B1000"}]', "JSON"),
+        ("lines of JSON", b'{"borrower_id": "B1000"}\n{"borrower_id": "B1001"}', "JSON"),
         ("web page", b"<html><table><tr><td>borrower_id</td></tr></table></html>", "web page"),
         ("archive", b"PK\x03\x04" + bytes(180), "damaged"),
     ):

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
 BODIES: Final = 200
+RETURNING: Final = 2_000
+"""Applicants who come back, in turn: so many a process remembers from one time to the next."""
+
 NOBODY_YET: Final = "nobody-yet-0"
 """In a body: clients put a new applicant in its place, with as many characters, each time."""
 
@@ -69,29 +72,21 @@ def pinned(command: Sequence[str], core: int | None) -> list[str]:
 
 
 @contextmanager
-def opened(forest_rows: int, earlier: str | None) -> Iterator[Ground]:
+def opened(forest_rows: int | None = None, earlier: str | None = None) -> Iterator[Ground]:
     """Lay everything ready that the servers and clients share, and clean up behind them.
 
-    `earlier` is a revision of Alama that is measured beside this one.
+    `forest_rows` are those that peers train on: None where none is measured. `earlier` is a
+    revision of Alama that is measured beside this one.
     The folder lies on the disk of the checkout: a store in memory would be no store.
     """
     require_wrk()
-    with _laid(peers_python()) as ground:
-        write_bodies(ground.applicants, lambda _: {"applicant_ref": NOBODY_YET})
-        write_bodies(ground.known_applicants, lambda number: {"applicant_ref": f"person-{number}"})
+    with _laid(Path(sys.executable) if forest_rows is None else peers_python()) as ground:
         if earlier is not None:
             check_out(earlier, ground.earlier)
-        prepare = ["-W", "ignore", "-m", "bench.serve.peers.prepare"]
-        command = [str(ground.peers), *prepare, str(forest_rows), str(ground.forests)]
-        subprocess.run(command, cwd=ROOT, env=ground.variables, check=True)
-        yield ground
-
-
-@contextmanager
-def without_peers() -> Iterator[Ground]:
-    """Lay ready what Alama needs by itself."""
-    require_wrk()
-    with _laid(Path(sys.executable)) as ground:
+        if forest_rows is not None:
+            prepare = ["-W", "ignore", "-m", "bench.serve.peers.prepare"]
+            command = [str(ground.peers), *prepare, str(forest_rows), str(ground.forests)]
+            subprocess.run(command, cwd=ROOT, env=ground.variables, check=True)
         yield ground
 
 
@@ -119,6 +114,8 @@ def _laid(peers: Path) -> Iterator[Ground]:
             client_core=client_core,
         )
         write_bodies(ground.bodies)
+        write_bodies(ground.applicants, lambda _: {"applicant_ref": NOBODY_YET})
+        write_bodies(ground.known_applicants, _returning, RETURNING)
         yield ground
 
 
@@ -126,17 +123,24 @@ def _nothing(_: int) -> dict[str, str]:
     return {}
 
 
-def write_bodies(path: Path, more: Callable[[int], dict[str, str]] = _nothing) -> None:
+def _returning(number: int) -> dict[str, str]:
+    return {"applicant_ref": f"person-{number}"}
+
+
+def write_bodies(
+    path: Path, more: Callable[[int], dict[str, str]] = _nothing, lines: int = BODIES
+) -> None:
     """Write applications of the synthetic population with all fields, a JSON object a line.
 
-    `more` gives what else the application of this number has.
+    `more` gives what else the application of this number has; beyond so many people they say the
+    same again.
     """
     names = [field.name for field in fields(Loans)]
     people = PopulationOptions(rows=_BODIES_FROM_ROWS, seed=_BODIES_SEED)
     rows = [row for batch in batches(people) for row in batch.select(names).to_pylist()]
     complete = [row for row in rows if None not in row.values()][:BODIES]
-    lines = [json.dumps({**row, **more(number)}) + "\n" for number, row in enumerate(complete)]
-    path.write_text("".join(lines), "utf-8")
+    said = [{**complete[number % BODIES], **more(number)} for number in range(lines)]
+    path.write_text("".join(json.dumps(one) + "\n" for one in said), "utf-8")
 
 
 def check_out(revision: str, folder: Path) -> None:

@@ -36,7 +36,7 @@ def described(ground: Ground) -> dict[str, Any]:
         "memory_gb": round(memory / 2**30),
         "python": platform.python_version(),
         "sync_ms": sync_ms(ground.folder),
-        "versions": {name: metadata.version(name) for name in _OURS} | _peer_versions(ground.peers),
+        "versions": {name: metadata.version(name) for name in _OURS} | _peer_versions(ground),
     }
 
 
@@ -91,10 +91,12 @@ def sync_ms(folder: Path) -> float:
     return round(median(taken) * 1e3, 3)
 
 
-def _peer_versions(python: Path) -> dict[str, str]:
+def _peer_versions(ground: Ground) -> dict[str, str]:
+    if str(ground.peers) == ground.python:
+        return {}  # none of them is measured
     program = (
         "import sys; from importlib.metadata import version; print(*map(version, sys.argv[1:]))"
     )
-    command = [str(python), "-c", program, *_PEERS]
+    command = [str(ground.peers), "-c", program, *_PEERS]
     answer = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     return dict(zip(_PEERS, answer.split(), strict=True))

@@ -12,7 +12,7 @@ from bench.environment import ROOT, SCRATCH
 from bench.progress import Bar
 from bench.serve import alone, figures, ground, latency, machine, page, show, throughput
 from bench.serve.options import FOREST_ROWS
-from bench.serve.subjects import ALAMA, POSTGRES, SUBJECTS
+from bench.serve.subjects import ALAMA, PEERS, POSTGRES, SUBJECTS
 from bench.store import as_text, code_hash
 
 if TYPE_CHECKING:
@@ -28,7 +28,8 @@ BUSY_MAX: Final = 0.1
 def measure(options: Options) -> None:
     """Measure, print the tables, keep the results and write the page."""
     print("laying the ground: sources, bodies, forests (a minute or two the first time)")
-    with ground.opened(FOREST_ROWS, options.earlier) as here, Bar() as bar:
+    rows = FOREST_ROWS if PEERS.intersection(options.names) else None
+    with ground.opened(rows, options.earlier) as here, Bar() as bar:
         if (busy := machine.busy_share() or 0) > BUSY_MAX:
             bar.say(f"other work keeps {busy:.0%} of the machine busy: better wait for it")
         document: Document = {

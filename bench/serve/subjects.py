@@ -25,6 +25,7 @@ ALAMA: Final = "alama"
 EARLIER: Final = "alama, earlier"
 APPLICANTS: Final = "alama, applicants"
 KNOWN_APPLICANTS: Final = "alama, known applicants"
+NO_MEMORY: Final = "alama, no memory"
 POSTGRES: Final = "alama, PostgreSQL"
 _UVICORN: Final = (
     *("-m", "uvicorn", "--factory", "--port", "{port}", "--loop", "uvloop", "--http", "httptools"),
@@ -93,6 +94,17 @@ def _dropping(ground: Ground) -> Iterator[Server]:
     key = _issued_key(ground, variables)
     command = ground.for_server([ground.python, *_UVICORN, "bench.serve.dropping:create_app"])
     with _started(ground, "alama, dropping", command, variables, key=key) as server:
+        yield server
+
+
+@contextmanager
+def _no_memory(ground: Ground) -> Iterator[Server]:
+    """Start Alama's own app, which remembers none of those who come back."""
+    variables = {**ground.variables, **_place(ground, NO_MEMORY)}
+    key = _issued_key(ground, variables)
+    line = [ground.python, *_UVICORN, "bench.serve.dropping:remembering_nobody"]
+    command, bodies = ground.for_server(line), ground.known_applicants
+    with _started(ground, NO_MEMORY, command, variables, bodies=bodies, key=key) as server:
         yield server
 
 
@@ -218,6 +230,7 @@ SUBJECTS: Final[dict[str, Subject]] = {
         "Alama, SQLite, applicants named who come back",
         lambda g: _applicants(g, KNOWN_APPLICANTS, g.known_applicants),
     ),
+    NO_MEMORY: Subject("the same, and nobody is remembered", _no_memory),
     APPLICANTS: Subject(
         "Alama, SQLite, each time a new applicant named",
         lambda g: _applicants(g, APPLICANTS, g.applicants),
@@ -228,3 +241,6 @@ SUBJECTS: Final[dict[str, Subject]] = {
     ),
 }
 """In the order of the table. The peers and the ceiling check no key and store nothing."""
+
+PEERS: Final = frozenset({"fastapi", "fastapi, tuned", "fastapi, light", "bentoml"})
+"""Those that stand in an environment of their own."""

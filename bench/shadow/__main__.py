@@ -70,7 +70,7 @@ def main() -> int:
 
 
 def _measure(size: Size) -> Document:
-    with ground.without_peers() as here, Bar() as bar:
+    with ground.opened() as here, Bar() as bar:
         found = rows.measure(here, size.rounds, size.seconds, bar)
     return {"size": size._asdict(), **found}
 

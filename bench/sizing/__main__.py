@@ -16,7 +16,7 @@ from bench import page as pages
 from bench.environment import ROOT, SCRATCH, machine
 from bench.progress import Bar
 from bench.serve import ground
-from bench.serve.ground import NOBODY_YET, NotMeasurable
+from bench.serve.ground import NotMeasurable
 from bench.serve.machine import sync_ms
 from bench.serve.server import ServerFailed
 from bench.sizing import page, speed, storage
@@ -56,11 +56,7 @@ def main() -> int:
 
 def _measure(name: str) -> Document:
     size = SIZES[name]
-    with ground.without_peers() as here, Bar() as bar:
-        ground.write_bodies(here.applicants, lambda _: {"applicant_ref": NOBODY_YET})
-        ground.write_bodies(
-            here.known_applicants, lambda number: {"applicant_ref": f"person-{number}"}
-        )
+    with ground.opened() as here, Bar() as bar:
         return {
             "name": name,
             "size": size._asdict(),

@@ -74,7 +74,7 @@ def main() -> int:
 
 
 def _measure(size: Size) -> Document:
-    with ground.without_peers() as here, Bar() as bar:
+    with ground.opened() as here, Bar() as bar:
         found = rows.measure(here, size.rounds, size.seconds, size.delivering_s, bar)
         killed = kills.measure(here, size.scores, size.kills, size.killing_s, bar)
     return {"size": size._asdict(), **found, "killed": killed}

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, get_type_hints
 from alama.app import examples
 from alama.core.monitoring.figures import MonitoringReport
 from alama.core.receipts import Receipt
+from alama.lenders.mappings import Mappings
 from alama.memory.loans import Loans
 from alama.monitoring import api as monitoring_api
 from alama.monitoring import loans_api, outcomes_api, reviews_api
@@ -32,6 +33,7 @@ from alama.scoring import api as scoring_api
 from alama.scoring import explain_api, keys_api, lists_api, scores_api
 from alama.statements import api as statements_api
 from alama.statements import examples as statements_examples
+from alama.statements.deriving import Layout
 from alama.webhooks import endpoints_api, events_api
 from alama.webhooks import examples as webhooks_examples
 from alama.webhooks.endpoints import Endpoints
@@ -102,7 +104,9 @@ class Served(NamedTuple):
         return cls(
             score=scoring_api.ScoreEndpoint(admission, running.scoring, languages),
             explain=explain_api.ExplainEndpoint(admission, running.explaining, languages),
-            fields=statements_api.FieldsEndpoint(admission, running.desk),
+            fields=statements_api.FieldsEndpoint(
+                admission, running.desk, Mappings.at(installed, Layout)
+            ),
             scores=scores_api.StoredScoreEndpoints(
                 admission, running.scores, installed.vault, reviews.sequel
             ),

@@ -106,8 +106,7 @@ def as_it_comes(opened: Installation, lender: str, path: Path) -> Iterator[Path]
         return
     require_currency(path, found, opened.registry.lender(lender).currency)
     asked = [question.words for question in found.questions]
-    if kept is None:
-        asked += [f"{name} is read from {found.mapped[name]}?" for name in found.likened]
+    asked += [f"{name} is read from {found.mapped[name]}?" for name in found.likened]
     if asked:
         raise Unmapped(
             "\n  ".join((f"{path} can be read in more than one way:", *asked)),

@@ -43,7 +43,7 @@ def source_of(
     if found.questions:
         asked = "\n  ".join(question.words for question in found.questions)
         raise Unmapped(f"{path} can be read in more than one way:\n  {asked}")
-    if kept is None and found.likened:
+    if found.likened:
         named = ", ".join(f"{name} from {found.mapped[name]}" for name in found.likened)
         raise Unmapped(f"{path} names its columns in other words. By likeness: {named}")
     assert found.reading is not None

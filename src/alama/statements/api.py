@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING, Annotated, Final
@@ -11,6 +12,7 @@ from msgspec import Meta
 
 from alama.core.assess import Proven
 from alama.core.errors import FieldProblem, MalformedDocument
+from alama.lenders.mappings import Files
 from alama.lenders.records import OnboardingIncomplete
 from alama.platform.book import Scope
 from alama.platform.errors import Busy, ModelUnavailable
@@ -40,8 +42,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
 
     from alama.core.lending.ready_policy import ReadyPolicy
+    from alama.lenders.mappings import Mappings
     from alama.scoring.admission import Admission
     from alama.scoring.directory import Caller
+    from alama.statements.deriving import Layout
     from alama.statements.desk import Desk
 
 BYTES_MAX: Final = 8 << 20
@@ -305,9 +309,10 @@ _EVIDENCE_DAYS: Final = 7
 class FieldsEndpoint:
     """Derives fields from statements."""
 
-    def __init__(self, admission: Admission, desk: Desk) -> None:
+    def __init__(self, admission: Admission, desk: Desk, mappings: Mappings[Layout]) -> None:
         self._admission = admission
         self._desk = desk
+        self._mappings = mappings
 
     @Operation(
         path="/v1/fields",
@@ -363,6 +368,11 @@ class FieldsEndpoint:
             files, form = _of_json(await json_body(call, BYTES_MAX))
         now = datetime.fromtimestamp(call.arrival.at_us / 1e6, UTC)
         asked = _asked(files, form, policy, now)
+        if asked.columns is None:
+            lender = caller.book.lender
+            kept = await asyncio.to_thread(self._mappings.each, lender, Files.STATEMENTS)
+            layouts = tuple(one.mapping for one in kept)
+            asked = msgspec.structs.replace(asked, layouts=layouts)
         found = await self._desk.read(caller.book, asked)
         _require_currency(found, policy)
         expected = evidence.covered(caller.active_model(), found.fields)

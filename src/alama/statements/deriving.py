@@ -18,10 +18,19 @@ from alama.statements.reading import merged, read_statement
 from alama.statements.tables import Columns
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from alama.statements.ledger import Statement
 
 UNREAD_TOLD: Final = 100
 KEY_BYTES: Final = 32
+
+
+class Layout(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How tables are read whose header has these names; `header` is a digest of them."""
+
+    header: str
+    columns: Columns
 
 
 class Asked(msgspec.Struct, frozen=True, kw_only=True):
@@ -35,6 +44,7 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
     applicant_name: str | None = None
     password: str | None = None
     columns: Columns | None = None
+    layouts: tuple[Layout, ...] = ()
     age_days_max: int = AGE_DAYS_MAX
 
     @property
@@ -73,7 +83,13 @@ def found_in(asked: Asked, key: bytes | None = None) -> Found:
     place = asked.place
     statement = merged(
         [
-            read_statement(content, names, place, asked.columns, asked.password)
+            read_statement(
+                content,
+                names,
+                place,
+                columns_for(content, asked.columns, asked.layouts),
+                asked.password,
+            )
             for content in asked.files
         ]
     )
@@ -96,6 +112,19 @@ def found_in(asked: Asked, key: bytes | None = None) -> Found:
         digest=digest_of(asked.files),
         read=read_of(statement),
     )
+
+
+def columns_for(
+    content: bytes, columns: Columns | None, layouts: Sequence[Layout]
+) -> Columns | None:
+    """Give how a table is read: as was said with it, or else of such a one before."""
+    if columns is not None or not layouts:
+        return columns
+    from alama.statements.proposing import header_of  # noqa: PLC0415 - few lenders have any
+
+    header = header_of(content)
+    known = (one.columns for one in reversed(layouts) if one.header == header)
+    return next(known, None)
 
 
 def read_of(statement: Statement) -> Read:

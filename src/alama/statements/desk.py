@@ -80,8 +80,7 @@ def _proposed(asked: Asked, told: _Told) -> bytes:
 
     plain = msgspec.msgpack.encode(told)
     with suppress(AlamaError, ValueError, OverflowError):
-        names = Pseudonyms(os.urandom(KEY_BYTES))
-        told.proposal = proposed(asked.files, names, asked.place, asked.columns)
+        told.proposal = proposed(asked, Pseudonyms(os.urandom(KEY_BYTES)))
         if told.proposal is not None:
             told.hint = LOOK
         return msgspec.msgpack.encode(told)

@@ -14,7 +14,7 @@ from alama.statements.ledger import Pseudonyms
 from alama.statements.pdf.reader import PasswordNeeded, PdfTooCostly
 from alama.statements.places import place_of
 from alama.statements.problems import MappingNeeded, StatementUnreadable
-from alama.statements.proposing import proposed
+from alama.statements.proposing import propose
 from alama.statements.published import CATALOGUED
 
 if TYPE_CHECKING:
@@ -64,9 +64,8 @@ def replies() -> dict[str, Json]:
 def _mapping_needed() -> MappingNeeded:
     """Give what is said of a table of which nobody knows whether 3/4 is in March or in April."""
     table = b"Posted,Narrative,Money in,Money out\n03/04/2026,Salary,6000,\n04/04/2026,Rent,,900\n"
-    names, place = Pseudonyms(b"example-" * 4), place_of("KE")
     error = MappingNeeded("the columns of the table are not known", hint=LOOK)
-    error.proposal = proposed([table], names, place)
+    error.proposal = propose(table, Pseudonyms(b"example-" * 4), place_of("KE"), {})
     return error
 
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
+    from alama.statements.deriving import Layout
     from alama.statements.places import Place
 
 _META: Final = b"alama.ledger/1"
@@ -109,6 +110,7 @@ class _Task(NamedTuple):
     as_of: str
     utc_offset_s: int
     weekend: tuple[int, ...]
+    layouts: tuple[Layout, ...]
 
 
 def derive_history(
@@ -116,6 +118,7 @@ def derive_history(
     loans: Path,
     out: Path,
     place: Place,
+    layouts: tuple[Layout, ...],
     cores: int,
     advance: Callable[[float], None],
 ) -> Tally:
@@ -145,6 +148,7 @@ def derive_history(
                         row[APPLIED_ON],
                         seconds,
                         weekend,
+                        layouts,
                     )
                     for row in part
                 ]
@@ -208,6 +212,7 @@ def _derive(task: _Task) -> dict[str, Any]:
             as_of=date.fromisoformat(task.as_of.strip()),
             utc_offset_s=task.utc_offset_s,
             weekend=task.weekend,
+            layouts=task.layouts,
         )
         found = found_in(asked)
     except OSError:

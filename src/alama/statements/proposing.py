@@ -6,9 +6,10 @@ the names of columns and words for what they hold; no value of a row is in it.
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections import Counter
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import msgspec
 
@@ -26,6 +27,7 @@ from alama.platform.files.asis.written import (
 )
 from alama.statements import tables
 from alama.statements.cells import DayOrder
+from alama.statements.deriving import columns_for
 from alama.statements.problems import MappingColumn, MappingNeeded, MappingProposal, MappingQuestion
 from alama.statements.reading import read_statement
 from alama.statements.tables import Columns
@@ -33,8 +35,11 @@ from alama.statements.tables import Columns
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from alama.statements.deriving import Asked
     from alama.statements.ledger import Pseudonyms
     from alama.statements.places import Place
+
+    Said = Mapping[str, Any]
 
 HEADER_WITHIN: Final = 60
 COLUMNS_MAX: Final = 100
@@ -46,7 +51,8 @@ _NAMED_MIN: Final = 3
 _MOSTLY: Final = 0.9
 
 _WAYS_MAX: Final = 4
-_CREDITS: Final = Columns(at="").credits
+_NOTHING: Final = Columns(at="")
+_BESIDE: Final = ("dates", "decimal", "currency", "credits")
 
 AMOUNT, DAY, WORD, NOTHING = "amount", "day", "word", "nothing"
 
@@ -115,39 +121,53 @@ _IN: Final = re.compile(r"\bin\b", re.IGNORECASE)
 """Likeness passes over this word, which here tells money that came from money that went."""
 
 
-def proposed(
-    files: Sequence[bytes], names: Pseudonyms, place: Place, said: Columns | None = None
-) -> MappingProposal | None:
+def proposed(asked: Asked, names: Pseudonyms) -> MappingProposal | None:
     """Propose how the first file may be read that cannot be read without a mapping."""
-    for content in files:
+    for content in asked.files:
+        columns = columns_for(content, asked.columns, asked.layouts)
         try:
-            read_statement(content, names, place, said)
+            read_statement(content, names, asked.place, columns)
         except MappingNeeded:
-            return _proposal(content, names, place, said)
+            return propose(content, names, asked.place, said_in(columns))
         except AlamaError:
             continue
     return None
 
 
-def _proposal(
-    content: bytes, names: Pseudonyms, place: Place, said: Columns | None
-) -> MappingProposal | None:
-    is_sheet = content.startswith(b"PK\x03\x04")
-    rows = tables.rows_of_spreadsheet(content) if is_sheet else tables.rows_of_csv(content)
-    table = _table(rows)
+def said_in(columns: Columns | None) -> Said:
+    """Give what a mapping says beyond what holds where nothing is said."""
+    told = {} if columns is None else msgspec.json.decode(msgspec.json.encode(columns))
+    unsaid = msgspec.json.decode(msgspec.json.encode(_NOTHING))
+    return {name: value for name, value in told.items() if value != unsaid[name]}
+
+
+def header_of(content: bytes) -> str | None:
+    """Give a digest of the names of the columns of a table; None for what is none."""
+    try:
+        table = _table(_rows(content))
+    except (AlamaError, ValueError):
+        return None
+    if table is None:
+        return None
+    told = "|".join(sorted(tables.plain(name) for name in table.names))
+    return hashlib.blake2b(told.encode(), digest_size=16).hexdigest()
+
+
+def propose(content: bytes, names: Pseudonyms, place: Place, said: Said) -> MappingProposal | None:
+    """Propose how a table may be read, around what is said of it; None: it has no header."""
+    table = _table(_rows(content))
     if table is None:
         return None
     taken, by = _taken(table, said)
     mapping: dict[str, str | list[str]] = {
         role: table.names[at].strip() for role, at in taken.items()
     }
-    if said is not None and said.credits != _CREDITS:
-        mapping["credits"] = list(said.credits)
-    questions = [*_columns_open(table, taken), *_dates(table, taken, said, mapping)]
-    questions += _decimal(table, taken, said, mapping)
-    currency = _currency(table, taken) if said is None or said.currency is None else said.currency
+    mapping |= {name: said[name] for name in _BESIDE if name in said}
+    questions = [*_columns_open(table, taken), *_dates(table, taken, mapping)]
+    questions += _decimal(table, taken, mapping)
+    currency = _currency(table, taken)
     if currency is not None:
-        mapping["currency"] = currency
+        mapping.setdefault("currency", currency)
     role_at = {at: role for role, at in taken.items()}
     columns = [
         MappingColumn(_shown(name), table.holds[at], role_at.get(at), by.get(role_at.get(at, "")))
@@ -162,6 +182,15 @@ def _proposal(
     except AlamaError:
         return proposal
     return msgspec.structs.replace(proposal, rows=read.rows, rows_read=read.rows - len(read.unread))
+
+
+def _rows(content: bytes) -> list[tuple[int, list[str]]]:
+    bare = content[:256].lstrip(b" \t\r\n\xef\xbb\xbf")
+    if not bare or bare.startswith((b"%PDF", b"<", b"{", b"[")):
+        return []
+    if bare.startswith(b"PK\x03\x04"):
+        return tables.rows_of_spreadsheet(content)
+    return tables.rows_of_csv(content)
 
 
 class _Table(NamedTuple):
@@ -226,16 +255,14 @@ def _is_day(cell: str) -> bool:
 # ------------------------------------------------------------------------------------ columns
 
 
-def _taken(table: _Table, said: Columns | None) -> tuple[dict[str, int], dict[str, str]]:
+def _taken(table: _Table, said: Said) -> tuple[dict[str, int], dict[str, str]]:
     """Give the column of each role, and how that was told."""
     plain = [tables.plain(name) for name in table.names]
     many = Counter(plain)
     chosen = {
         role: plain.index(tables.plain(name))
         for role in _ROLES
-        if said is not None
-        and (name := getattr(said, role)) is not None
-        and many[tables.plain(name)] == 1
+        if isinstance(name := said.get(role), str) and many[tables.plain(name)] == 1
     }
     names = [
         _IN.sub("into", name) if many[tables.plain(name)] == 1 and _shown(name) else ""
@@ -280,7 +307,7 @@ def _beside(table: _Table, taken: Mapping[str, int], chosen: Mapping[str, int]) 
     if at is None or "direction" in chosen:
         return ()
     told = {cell.casefold() for cell in table.cells[at]}
-    return () if len(told) <= _WAYS_MAX and told.intersection(_CREDITS) else ("direction",)
+    return () if len(told) <= _WAYS_MAX and told.intersection(_NOTHING.credits) else ("direction",)
 
 
 def _columns_open(table: _Table, taken: Mapping[str, int]) -> list[MappingQuestion]:
@@ -314,13 +341,9 @@ def _of(table: _Table, kind: str, taken: Mapping[str, int]) -> list[str]:
 
 
 def _dates(
-    table: _Table,
-    taken: Mapping[str, int],
-    said: Columns | None,
-    mapping: dict[str, str | list[str]],
+    table: _Table, taken: Mapping[str, int], mapping: dict[str, str | list[str]]
 ) -> list[MappingQuestion]:
-    if said is not None and said.dates is not None:
-        mapping["dates"] = said.dates.value
+    if "dates" in mapping:
         return []
     cells = table.cells[taken["at"]] if "at" in taken else []
     parts = [read for cell in cells if (read := day_of(cell)) and read.shape in {PARTS, DIGITS}]
@@ -345,13 +368,9 @@ def _amounts(table: _Table, taken: Mapping[str, int]) -> Iterable[str]:
 
 
 def _decimal(
-    table: _Table,
-    taken: Mapping[str, int],
-    said: Columns | None,
-    mapping: dict[str, str | list[str]],
+    table: _Table, taken: Mapping[str, int], mapping: dict[str, str | list[str]]
 ) -> list[MappingQuestion]:
-    if said is not None and said.decimal != ".":
-        mapping["decimal"] = said.decimal
+    if "decimal" in mapping:
         return []
     read = [one for cell in _amounts(table, taken) if (one := amount_of(cell)) is not None]
     only_point = any(one.by_comma is None for one in read)

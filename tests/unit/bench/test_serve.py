@@ -251,4 +251,4 @@ def test_every_block_has_its_place_on_the_page_of_benchmarks() -> None:
 
 
 def test_everyone_the_aims_speak_of_is_measured() -> None:
-    assert {name for _, name, _ in figures.RATIOS} <= set(SUBJECTS)
+    assert {name for _, *names, _ in figures.RATIOS for name in names} <= set(SUBJECTS)

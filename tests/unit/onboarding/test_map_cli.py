@@ -40,7 +40,7 @@ def as_a_lender_writes_it(folder: Path, money: str = "KES") -> Path:
     with path.open("w", newline="") as file:
         written = csv.writer(file, delimiter=";")
         written.writerow(["UMOJA SACCO"])
-        written.writerow([NAMES.get(name, name) for name in columns])
+        written.writerow([NAMES.get(name, name).replace("KES", money) for name in columns])
         for row in zip(*columns.values(), strict=True):
             cells = [_cells(n, v) for n, v in zip(columns, row, strict=True)]
             written.writerow([cell.replace("KES", money) for cell in cells])
@@ -89,10 +89,27 @@ def test_the_fields_that_a_lender_declared_are_columns_too(
     assert "bureau_score is no column that is read" in capsys.readouterr().err
     declared.write_bytes(TEXT)
     assert main(["fields", "activate", str(declared), "--lender", "umoja", "--by", "W"]) == 0
-    assert main(["onboard", "map", "umoja", str(export), *column]) == 0
-    main(["onboard", "history", "umoja", str(export), "--json", str(home / "report.json")])
-    inputs = json.loads((home / "report.json").read_text("utf-8"))["inputs"]
-    assert "bureau_score" in inputs
+    capsys.readouterr()
+    for said in ([], column):
+        if said:
+            assert main(["onboard", "map", "umoja", str(export), *said]) == 0
+        main(["onboard", "history", "umoja", str(export), "--json", str(home / "report.json")])
+        inputs = json.loads((home / "report.json").read_text("utf-8"))["inputs"]
+        assert "bureau_score" in inputs
+
+
+@pytest.mark.parametrize("kept", [False, True])
+def test_no_column_is_read_by_likeness_before_somebody_has_looked(
+    home: Path, capsys: pytest.CaptureFixture[str], *, kept: bool
+) -> None:
+    path = write_csv(home, history_columns(300))
+    if kept:
+        said = ["--column", "loan_purpose=", "--yes"]
+        assert main(["onboard", "map", "umoja", str(path), *said]) == 0
+    likened = path.read_text().replace("amount,", "Loan amount,", 1)
+    path.write_text(likened)
+    assert main(["onboard", "history", "umoja", str(path)]) == EXIT_MISTAKE
+    assert "By likeness: amount from Loan amount" in " ".join(capsys.readouterr().err.split())
 
 
 def test_what_is_kept_is_shown_and_removed(home: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from sqlalchemy import inspect, text
 
@@ -15,6 +16,7 @@ from alama.core.assess import Proven
 from alama.core.lending import draft
 from alama.lenders import installation, keys
 from alama.lenders.installation import Installation
+from alama.lenders.mappings import Files, Mappings
 from alama.lenders.records import Signed
 from alama.platform import settings
 from alama.platform.book import Book, Mode
@@ -22,6 +24,11 @@ from alama.policies import own_fields, policies
 from alama.protection.applicants import Applicants
 from alama.scoring import evidence
 from alama.scoring.directory import Caller
+from alama.scoring.replay import recall, replay
+from alama.scoring.store import Scores
+from alama.statements.deriving import Layout
+from alama.statements.proposing import header_of
+from alama.statements.tables import Columns
 from alama.training.population.formats import HOLDER
 from alama.training.population.ledgers import Wanted, draw_ledger, figures
 from alama.training.population.printed import mpesa_lines
@@ -270,6 +277,7 @@ def test_evidence_grows_old(service: Service, reference: str | None, days: int) 
 
 
 def test_a_policy_may_ask_for_evidence_and_for_a_recent_statement(service: Service) -> None:
+    unasked = scored(service, json.loads(BODY)).json()["request_id"]
     text = draft.default_text("KES").decode() + "\n[evidence]\nrequired = true\ndays_max = 1\n"
     installed = service.installed
     signed = Signed(installed.clock(), "W. Mutua")
@@ -282,6 +290,11 @@ def test_a_policy_may_ask_for_evidence_and_for_a_recent_statement(service: Servi
         assert [one["code"] for one in refused.json()["errors"]] == ["evidence_required"]
     reply = scored(service, {**found["fields"], "evidence": found["evidence"]})
     assert reply.json()["decision"] == "REVIEW"
+    for request_id in (unasked, reply.json()["request_id"]):
+        stored = Scores.at(installed).find(DEMO, request_id)
+        record = recall(installed.registry, installed.vault, stored)
+        assert record.policy.evidence.required is (request_id != unasked)
+        assert replay(record) == ()
 
 
 def test_a_doubtful_statement_is_left_to_a_person(service: Service) -> None:
@@ -357,11 +370,39 @@ def test_what_cannot_be_read_is_refused(
     assert (refused.status, refused.json()["code"]) == (status, code)
 
 
+@pytest.mark.parametrize(
+    ("name", "day"),
+    [
+        ("as_of", "0001-01-01"),
+        ("as_of", "1999-12-31"),
+        ("as_of", "9999-12-31"),
+        ("opened_on", "0001-01-01"),
+        ("opened_on", "1950-01-01"),
+        ("opened_on", "9999-12-31"),
+    ],
+)
+def test_a_day_out_of_time_is_refused_by_its_name_and_rule(
+    service: Service, name: str, day: str
+) -> None:
+    told = json.dumps({"transactions": [], name: day}).encode()
+    for refused in (
+        service.ask("/v1/fields", body=form(("file", b"<a/>"), (name, day.encode())), headers=FORM),
+        service.ask("/v1/fields", body=told),
+    ):
+        assert refused.status == 422
+        (fault,) = refused.json()["errors"]
+        assert (fault["pointer"], fault["code"]) == (f"/{name}", "invalid_value")
+        assert fault["detail"].startswith("must be ")
+        assert day.encode() not in refused.body
+
+
 def test_a_refusal_does_not_say_what_currency_was_told(service: Service) -> None:
     told = {"currency": "SECRETS", "transactions": [{"at": "2026-01-01"}]}
     refused = service.ask("/v1/fields", body=json.dumps(told).encode())
     assert refused.status == 422
     assert b"SECRETS" not in refused.body
+    other = json.dumps(told | {"currency": "ZMW", "transactions": []}).encode()
+    assert b"ZMW" not in service.ask("/v1/fields", body=other).body
 
 
 @pytest.mark.parametrize(
@@ -464,3 +505,24 @@ def test_what_a_table_leaves_open_is_answered_beside_what_was_proposed(service: 
     said = json.dumps(mapping | {"dates": "month first"}).encode()
     found = derived(service, *parts, ("mapping", said))
     assert found["coverage"]["first_transaction"] == "2026-01-04"
+
+
+def test_a_table_is_read_as_its_lender_has_said_of_such_ones_and_no_other_lender_s(
+    service: Service,
+) -> None:
+    parts = (("file", TABLE.replace(b"13/05", b"03/05")), ("as_of", b"2026-06-02"))
+    proposal = service.ask("/v1/fields", body=form(*parts), headers=FORM).json()["proposal"]
+    columns = msgspec.convert(proposal["mapping"] | {"dates": "day first"}, Columns)
+    header = header_of(TABLE)
+    assert header is not None
+    mappings = Mappings.at(service.installed, Layout)
+    mappings.keep("demo", Files.STATEMENTS, Layout(header, columns), "A. Wanjiru")
+    assert derived(service, *parts)["fields"]["avg_inflow"] == 3000.0
+    said = json.dumps(proposal["mapping"] | {"dates": "month first"}).encode()
+    found = derived(service, *parts, ("mapping", said))  # what comes with a file is said of it
+    assert found["coverage"]["first_transaction"] == "2026-01-04"
+    installed = service.installed
+    keys.add_lender(installed.registry, installed.clock, "umoja", "Umoja", "KES")
+    other = service_for(installed, Book("umoja", Mode.TEST))
+    refused = other.ask("/v1/fields", body=form(*parts), headers=FORM)
+    assert refused.json()["code"] == "mapping_needed"

@@ -105,7 +105,7 @@ def test_a_table_of_other_words_is_read_by_the_mapping_of_the_page(
     Path("bank.toml").write_text(shown)
     Path("bank.csv").write_text(
         "Posted;No;Narrative;Money received;Money sent;Left\n"
-        "03/04/2026 08:00;R1;Salary;6.000,00;;6.000,00\n"
+        "01/04/2026 08:00;R1;Salary;6.000,00;;6.000,00\n"
     )
     assert run("read", "bank.csv", *KENYA, "--mapping", "bank.toml") == 0
     assert "mapped_csv, KES: 1 of 1 rows read" in capsys.readouterr().out
@@ -221,3 +221,83 @@ def test_the_commands_at_the_head_of_the_page_run(history: list[dict[str, str]])
     assert history
     for line in shown.splitlines():
         assert main(shlex.split(line)[1:]) == 0, line
+
+
+# ------------------------------------------------------------------------- mappings of a lender
+
+BANK = (
+    "Posted;No;Narrative;Money received;Money sent;Left\n"
+    "01/04/2026 08:00;R1;Salary;6.000,00;;6.000,00\n"
+    "02/04/2026 08:00;R2;Rent;;900,00;5.100,00\n"
+)
+
+
+@pytest.fixture
+def lender(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.setenv("ALAMA_HOME", str(tmp_path / "home"))
+    assert main(["lenders", "add", "umoja", "--name", "Umoja", "--currency", "KES"]) == 0
+    Path("bank.csv").write_text(BANK)
+    return "umoja"
+
+
+def test_how_a_table_is_read_is_looked_at_kept_used_and_removed(
+    lender: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    told = refused(capsys, "map", lender, "bank.csv")
+    assert "the table does not tell dates" in told
+    assert "say --dates day-first or month-first" in told
+    said = ("map", lender, "bank.csv", "--dates", "day-first")
+    assert "confirmed" in refused(capsys, *said)
+    assert run(*said, "--yes", "--by", "A. Wanjiru") == 0
+    shown = capsys.readouterr().out
+    assert re.search(r"Money received +amount +paid_in +likeness", shown)
+    assert re.search(r"2026-04-01 08:00 +6,000.00 +6,000.00 +salary_in", shown)
+    assert "2 of 2 rows read" in shown
+
+    # The next of that bank is read so; one of other columns, and of another lender, is not.
+    Path("next.csv").write_text(BANK.replace("04/2026", "05/2026").replace("900", "800"))
+    assert run("read", "next.csv", *KENYA, "--lender", lender) == 0
+    assert "mapped_csv: 2 of 2" in capsys.readouterr().out.replace(", no currency told", "")
+    assert "not known" in refused(capsys, "read", "next.csv", *KENYA)
+    Path("other.csv").write_text(BANK.replace("Left", "Remaining"))
+    assert "not known" in refused(capsys, "read", "other.csv", *KENYA, "--lender", lender)
+
+    assert run("map", lender) == 0
+    assert '"paid_in":"Money received"' in capsys.readouterr().out
+    assert run("map", lender, "--remove") == 0
+    assert "not known" in refused(capsys, "read", "next.csv", *KENYA, "--lender", lender)
+    assert "no mapping is kept" in refused(capsys, "map", lender, "--remove")
+
+
+def test_a_history_is_read_by_what_is_kept_of_its_banks(lender: str) -> None:
+    folder = Path("statements")
+    folder.mkdir()
+    (folder / "bank.csv").write_text(BANK)
+    write([{"statement": "bank.csv", "applied_on": "2026-06-02"}])
+    assert derive() == 0
+    assert "columns of the table are not known" in rows("fields.csv")[0]["statement_problem"]
+    assert run("map", lender, "bank.csv", "--dates", "day-first", "--yes") == 0
+    asked = ("fields", "statements", *KENYA, "--history", "loans.csv", "--out", "fields.csv")
+    assert run(*asked, "--lender", lender) == 0
+    (found,) = rows("fields.csv")
+    assert (found["statement_problem"], float(found["avg_inflow"])) == ("", 3000.0)
+
+
+def test_what_is_said_of_a_table_that_it_does_not_have_is_refused(
+    lender: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("letter.txt").write_text("Dear Sir or Madam,\n")
+    assert "no row of names" in refused(capsys, "map", lender, "letter.txt")
+    with pytest.raises(SystemExit):
+        run("map", lender, "bank.csv", "--column", "colour=Red")
+    wrong = ("--column", "paid_in=Narrative", "--dates", "day-first", "--yes")
+    assert "no row of bank.csv can be read so" in refused(capsys, "map", lender, "bank.csv", *wrong)
+    assert "nobody" in refused(capsys, "map", "nobody", "bank.csv")
+
+
+def test_the_commands_of_the_page_that_keep_a_mapping_run(lender: str) -> None:
+    shown = re.findall(r"^    \$ alama (statements .*)$", PAGE, re.MULTILINE)
+    assert len(shown) == 3
+    for line in shown:
+        assert line.split()[2].startswith((lender, "bank"))
+        assert main(shlex.split(line)) == 0, line

@@ -5,24 +5,25 @@ from __future__ import annotations
 import msgspec
 import pytest
 
+from alama.statements.deriving import Layout, columns_for
 from alama.statements.ledger import Pseudonyms
 from alama.statements.places import place_of
 from alama.statements.problems import MappingProposal
-from alama.statements.proposing import proposed
+from alama.statements.proposing import header_of, propose, said_in
 from alama.statements.reading import read_statement
 from alama.statements.tables import Columns
 
 NAMES, PLACE = Pseudonyms(b"k" * 32), place_of("KE")
 
 
-def propose(table: str, said: Columns | None = None) -> MappingProposal:
-    found = proposed([table.encode()], NAMES, PLACE, said)
+def proposal_of(table: str, said: Columns | None = None) -> MappingProposal:
+    found = propose(table.encode(), NAMES, PLACE, said_in(said))
     assert found is not None
     return found
 
 
 def open_in(table: str) -> dict[str, list[str]]:
-    return {one.about: one.answers for one in propose(table).open}
+    return {one.about: one.answers for one in proposal_of(table).open}
 
 
 @pytest.mark.parametrize(
@@ -49,7 +50,7 @@ def open_in(table: str) -> dict[str, list[str]]:
 def test_columns_are_told_by_likeness_in_three_languages(
     header: str, mapping: dict[str, str]
 ) -> None:
-    found = propose(f"{header}\n2026-04-03,Rent,100.00,,100.00\n2026-04-04,Rent,,50.00,50.00\n")
+    found = proposal_of(f"{header}\n2026-04-03,Rent,100.00,,100.00\n2026-04-04,Rent,,50.00,50.00\n")
     at, details, *_ = header.split(",")
     assert found.mapping == {"at": at, "details": details, **mapping}
     assert found.open == []
@@ -58,7 +59,7 @@ def test_columns_are_told_by_likeness_in_three_languages(
 
 def test_a_mapping_that_is_proposed_reads_the_table() -> None:
     table = "When;What;Sum\n13/04/2026;Rent KES;-1.000,50 KES\n14/04/2026;Salary;2.000,00 KES\n"
-    found = propose(table)
+    found = proposal_of(table)
     assert found.mapping == {
         "at": "When",
         "amount": "Sum",
@@ -85,7 +86,7 @@ def test_what_the_table_does_not_tell_is_open() -> None:
 def test_a_way_that_was_said_is_kept_and_the_rest_proposed_beside_it() -> None:
     said = Columns(at="Booked", amount="Sum", direction="Way", credits=("zu",), dates=None)
     table = "Posted,Booked,Way,Sum\n03/04/2026,03/05/2026,zu,5\n04/04/2026,04/05/2026,ab,5\n"
-    found = propose(table, said)
+    found = proposal_of(table, said)
     assert found.mapping == {
         "at": "Booked",
         "amount": "Sum",
@@ -102,12 +103,28 @@ def test_no_value_is_told_and_a_row_of_values_is_no_header() -> None:
         "2026-04-03,Otieno,Kamau,-987654\n"
         "2026-04-04,Otieno,Kamau,-987654\n"
     )
-    told = msgspec.json.encode(propose(table)).decode()
+    told = msgspec.json.encode(proposal_of(table)).decode()
     for value in ("Wanjiku", "Otieno", "Kamau", "254700111222", "987654", "2026"):
         assert value not in told
-    assert proposed(["\n".join(table.splitlines()[2:]).encode()], NAMES, PLACE) is None
+    assert propose("\n".join(table.splitlines()[2:]).encode(), NAMES, PLACE, {}) is None
 
 
 def test_what_no_table_is_gets_no_proposal() -> None:
-    for content in (b"nothing", b"a,b,c\n", b"<a/>", b"\0" * 10, b""):
-        assert proposed([content], NAMES, PLACE) is None
+    for content in (b"nothing", b"a,b,c\n", b"<a/>", b""):
+        assert propose(content, NAMES, PLACE, {}) is None
+
+
+def test_what_is_kept_holds_for_its_columns_alone_and_goes_before_usual_names() -> None:
+    table = b"Date,Amount,Fee,Details\n2026-04-03,-100.00,2.00,Rent\n"
+    header = header_of(table)
+    assert header is not None
+    kept = (Layout("other", Columns(at="No")), Layout(header, Columns(at="Date", amount="Fee")))
+    found = columns_for(table, None, kept)
+    assert found == kept[1].columns
+    assert read_statement(table, NAMES, PLACE, found).entries[0].amount == 200
+    swapped = b"Details,Fee,Amount,Date\nRent,2.00,-100.00,2026-04-03\n"
+    assert columns_for(swapped, None, kept) == found
+    for other in (table.replace(b"Details", b"Words"), b"%PDF-1.7", b"{}", b"\0", b""):
+        assert columns_for(other, None, kept) is None
+    said = Columns(at="Date", amount="Amount")
+    assert columns_for(table, said, kept) == said

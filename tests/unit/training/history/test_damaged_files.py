@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import csv
 from datetime import date
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,7 +15,18 @@ from alama.core.product import PRODUCT
 from alama.platform.files.asis.inspection import Inspected, Mapping, convert, inspect
 from alama.training.history.names import targets_of
 from tests import damaged_histories
-from tests.damaged_histories import ASKED, DAYS, NAMES, NUMBERS, READ, REFUSED, Case, Loans
+from tests.damaged_histories import (
+    ASKED,
+    DAYS,
+    NAMES,
+    NUMBERS,
+    READ,
+    REFUSED,
+    Book,
+    Case,
+    Loans,
+    Text,
+)
 
 CASES = damaged_histories.cases()
 TARGETS = targets_of(PRODUCT)
@@ -61,6 +74,39 @@ def test_no_damaged_file_is_read_wrong(case: Case, tmp_path: Path) -> None:
         assert case.about in {q.column or q.about for q in found.questions}
         found = inspect(path, TARGETS, case.answer or Mapping())
     assert _as_read(path, found, tmp_path) == case.truth
+
+
+def _money_of(path: Path) -> tuple[str, ...]:
+    found = inspect(path, TARGETS)
+    assert found.reading is not None
+    return found.money
+
+
+def test_a_currency_is_told_by_a_name_and_by_the_format_of_cells(tmp_path: Path) -> None:
+    told = damaged_histories.loans()
+    names = tuple("amount (UGX)" if name == "amount" else name for name in NAMES)
+    for file, name in ((names, "name"), (NAMES, "none")):
+        Text(names=file).write(tmp_path / f"{name}.csv", told)
+    assert _money_of(tmp_path / "name.csv") == ("UGX",)
+    assert _money_of(tmp_path / "none.csv") == ()
+    for written, money in (("[$UGX] #,##0.00", ("UGX",)), ("[$-409]#,##0", ()), ("0.00", ())):
+        path = tmp_path / "book.xlsx"
+        Book(dress=partial(_shown_as, written)).write(path, told)
+        assert _money_of(path) == money
+
+
+def _shown_as(written: str, _book: object, sheet: Any) -> None:
+    for row in sheet.iter_rows(min_row=2, min_col=7, max_col=7):
+        row[0].number_format = written
+
+
+def test_what_a_spreadsheet_could_not_work_out_is_told_by_its_row(tmp_path: Path) -> None:
+    path = tmp_path / "book.xlsx"
+    told = damaged_histories.loans()
+    told[3][6] = "#REF!"
+    Book().write(path, told)
+    found = inspect(path, TARGETS)
+    assert "1 value of amount cannot be read, and stays as it is (row 5)" in found.told
 
 
 def test_there_are_sixty_and_each_outcome_is_among_them() -> None:

@@ -49,8 +49,9 @@ MOSTLY: Final = 0.95
 _EXACT_MAX: Final = 1e15
 """A spreadsheet holds no more digits of a number: the rest of a long id is zeros."""
 
+_MONTHS: Final = 12
 _CACHED_MAX: Final = 100_000
-_AROUND: Final = " \t\r\n\u00a0\u200b\u202f\ufeff"
+_AROUND: Final = " \t\r\n\u00a0\u200b\u200e\u200f\u202a\u202b\u202c\u202f\u2066\u2069\ufeff"
 _ROWS_TOLD: Final = 5
 
 
@@ -78,6 +79,8 @@ class Seen:
     money: frozenset[str] | None = None
     is_money_mixed: bool = False
     groups: set[str] = field(default_factory=set)
+    firsts: set[str] = field(default_factory=set)
+    lasts: set[str] = field(default_factory=set)
 
     def add(self, what: str, row: int) -> None:
         self.counts[what] += 1
@@ -100,6 +103,7 @@ class ColumnSeen:
         self.days = Seen()
         self.given = 0
         self._epoch = epoch
+        self.may_be_years_first = False
         self._known: dict[str, tuple[Amount | None, DayRead | None]] = {}
 
     def add(self, cell: Cell, row: int) -> None:
@@ -282,8 +286,7 @@ class ColumnSeen:
     def _order(self) -> str | None:
         """Give the order of days where the column's own values leave one; None: more than one."""
         counts, seen = self.days.counts, self.days
-        total = counts[PARTS] + counts[DIGITS]
-        fitting = [order for order in ORDERS if counts[f"fits {order}"] == total]
+        fitting = self.open_orders
         if not fitting:
             rare = min(
                 (o for o in ORDERS if counts[f"only {o}"]), key=lambda o: counts[f"only {o}"]
@@ -297,10 +300,28 @@ class ColumnSeen:
 
     @property
     def open_orders(self) -> tuple[str, ...]:
-        """Give the orders that all days of the column leave open."""
+        """Give the orders that all days of the column leave open.
+
+        24/03/31 begins with a year only where something shows it: the dash of 24-03-31, or ends
+        that go over the days of a month while beginnings are few.
+        """
         counts = self.days.counts
         total = counts[PARTS] + counts[DIGITS]
-        return tuple(order for order in ORDERS if counts[f"fits {order}"] == total)
+        fitting = tuple(order for order in ORDERS if counts[f"fits {order}"] == total)
+        is_open = self.may_be_years_first or counts["dashed"]
+        if len(fitting) > 1 and self.days.firsts and (not is_open or self._is_spread(first=True)):
+            return tuple(order for order in fitting if order != YEAR_FIRST)
+        return fitting
+
+    @property
+    def looks_years_first(self) -> bool:
+        return self._is_spread(first=False)
+
+    def _is_spread(self, *, first: bool) -> bool:
+        """Say whether one end goes over the days of a month while the other is of few years."""
+        ends = (self.days.firsts, self.days.lasts)
+        days, years = ends if first else ends[::-1]
+        return len(days) > _MONTHS and 2 * len(years) < len(days)
 
     def _any(self) -> ColumnWay:
         """Read a column that nobody asked for as what it surely is; else as it stands."""
@@ -357,6 +378,10 @@ def _look_at_day(seen: Seen, day: DayRead | None, row: int) -> None:
     if day.shape in {PARTS, DIGITS}:
         for order in day.by:
             seen.add(f"fits {order}", row)
+        if day.ends is not None:
+            seen.firsts.add(day.ends[0])
+            seen.lasts.add(day.ends[1])
+            seen.counts["dashed"] += day.dashed
         if len(day.by) == 1:
             seen.add(f"only {next(iter(day.by))}", row)
 

@@ -100,6 +100,10 @@ class TextGrid:
             except (OSError, EOFError) as error:
                 raise FileProblem(f"{self.path} is damaged: it ends too early") from error
 
+    def formats(self, _sheet: Sheet, _header: int) -> dict[int, str]:
+        """Give how cells are to be shown, by their columns: a text says nothing of it."""
+        return {}
+
     @contextmanager
     def _opened(self, encoding: str) -> Iterator[IO[str]]:
         with (

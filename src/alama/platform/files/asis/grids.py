@@ -17,6 +17,7 @@ Grid = TextGrid | SpreadsheetGrid
 
 _HEAD_BYTES: Final = 64 << 10
 _OLE: Final = b"\xd0\xcf\x11\xe0"
+_JSON: Final = re.compile(rb"(?:\xef\xbb\xbf)?\s*(?:\[\s*)?\{\s*\"")
 _WEB: Final = re.compile(rb"\s*<(?:!doctype|html|table|\?xml)", re.IGNORECASE)
 
 
@@ -50,5 +51,7 @@ def _refuse_others(path: Path, head: bytes) -> None:
             f"{path} is a web page, whatever its name says",
             hint="open it in a spreadsheet, and save it as an Excel workbook (.xlsx) or as CSV",
         )
+    if _JSON.match(head):
+        raise FileProblem(f"{path} is JSON, and no table", hint="export the table as CSV or .xlsx")
     if head.startswith(b"%PDF"):
         raise FileProblem(f"{path} is a PDF", hint="export the table as CSV or as .xlsx")

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from alama.core.errors import FileProblem
 from alama.platform.files.asis.inspection import Inspected, Mapping, Reading, convert, inspect
-from alama.platform.files.asis.likeness import Holds, Target
+from alama.platform.files.asis.likeness import Holds, Target, match
 from alama.platform.files.asis.written import amount_of, day_of, yes_or_no
 from alama.platform.files.columns import plain
 from alama.platform.files.reader import open_table
@@ -56,7 +56,12 @@ def look(
     table, is_whole, why = _table(path, targets, limits)
     if table is not None and (
         path.suffix.lower() == ".parquet"
-        or (is_whole and not _is_told_otherwise(table, mapping) and _is_plain(table, targets))
+        or (
+            is_whole
+            and not _is_told_otherwise(table, mapping)
+            and not _is_named_otherwise(table, targets)
+            and _is_plain(table, targets)
+        )
     ):
         return None
     if not path.is_file():
@@ -97,6 +102,17 @@ def _is_told_otherwise(table: Table, mapping: Mapping) -> bool:
         source != name and (source or name) in table.names
         for name, source in mapping.columns.items()
     )
+
+
+def _is_named_otherwise(table: Table, targets: Sequence[Target]) -> bool:
+    """Say whether a wanted column stands under another word for it: "Bureau Score" is bureau_score.
+
+    Read as it is, such a file would lose the column in silence.
+    """
+    found = match(table.names, targets)
+    known = _spellings(targets)
+    sure = found.places.keys() - set(found.unsure)
+    return any(known.get(table.names[found.places[name]]) != name for name in sure)
 
 
 def _spellings(targets: Sequence[Target]) -> dict[str, str]:

@@ -29,6 +29,7 @@ from alama.platform.files.asis.layout import (
     Header,
     Passed,
     find_header,
+    lies_on_its_side,
     split_between,
 )
 from alama.platform.files.asis.likeness import Holds, Target, is_scaled
@@ -40,6 +41,7 @@ from alama.platform.files.asis.written import (
     POINT,
     SYSTEMS,
     Cell,
+    currencies_in,
     tidy,
 )
 from alama.platform.files.promise import promised
@@ -276,6 +278,13 @@ class _Inspection:
         return chosen[0]
 
     def _require_sound(self, sheet: Sheet, head: list[Row], header: Header) -> None:
+        if lies_on_its_side(head, self.targets):
+            raise FileProblem(
+                f"{self.path}: the names of columns stand below one another: the table lies on its "
+                "side",
+                hint="in a spreadsheet, copy it and paste it transposed, so that each loan is a "
+                "row",
+            )
         if split_between(head[header.row - 1], header, self.targets):
             raise FileProblem(
                 f"{self.path}: an empty column lies between columns that are needed: one table "
@@ -298,6 +307,9 @@ class _Inspection:
                     f"{self.path}: in row {header.row:,}, which names columns, cells are merged",
                     hint="unmerge them, and give each column a name of its own in that row",
                 )
+        if hidden := sheet.hidden_columns.intersection(range(header.first, header.end)):
+            s = "s that are" if len(hidden) > 1 else " that is"
+            self.told.append(f"{len(hidden)} column{s} hidden in the sheet can be read, too")
         if header.row > 1:
             self.told.append(
                 f"the names of columns stand in row {header.row:,}; what is above them is left out"
@@ -346,8 +358,9 @@ class _Inspection:
             told.append(_Chosen(place, source, name, target))
             if target is not None and target.holds is Holds.NUMBER and is_scaled(source):
                 raise FileProblem(
-                    f"{self.path}: by its name, column {source} counts in thousands or millions",
-                    hint="write the amounts out in full, and take that out of the name",
+                    f"{self.path}: by its name, column {source} counts in thousands, millions or "
+                    "hundredths",
+                    hint="write the amounts out in whole money, and take that out of the name",
                 )
         return told
 
@@ -388,6 +401,9 @@ class _Inspection:
     ) -> dict[int, ColumnWay]:
         asked: dict[str, list[ColumnSeen]] = {}
         marks = self._marks(columns, seen)
+        if any(one.looks_years_first for one in seen.values()):
+            for one in seen.values():
+                one.may_be_years_first = True
 
         def decide(what: str, column: ColumnSeen) -> str | None:
             answer: str | None = getattr(self.mapping, what)
@@ -445,12 +461,7 @@ class _Inspection:
         self._say_passed(passed)
         self._say_ways(columns, ways, seen)
         mapped = {name: source for _, source, name, target in columns if target is not None}
-        money = {
-            place: seen[place].numbers.money
-            for place, _, _, t in columns
-            if t is not None and t.money
-        }
-        meant = [told for told in money.values() if told is not None]
+        money = self._money(found, columns)
         return Inspected(
             reading=reading,
             questions=tuple(self.questions),
@@ -458,11 +469,31 @@ class _Inspection:
             mapped=mapped,
             likened=tuple(name for name in header.likeness.likened if name in mapped),
             unmapped=tuple(source for _, source, _, target in columns if target is None),
-            money=tuple(sorted(frozenset.intersection(*meant))) if meant else (),
+            money=money,
             rows=passed.rows,
             before=tuple(tuple(map(as_word, row)) for row in before),
             after=() if reading is None else _rewritten(reading, before),
         )
+
+    def _money(self, found: _Found, columns: list[_Chosen]) -> tuple[str, ...]:
+        """Give the currencies that the values, names and formats of all amounts leave."""
+        wanted = {c.place: c.source for c in columns if c.target is not None and c.target.money}
+        formats = found.grid.formats(found.sheet, found.header.row)
+        meant: frozenset[str] | None = None
+        for place, source in wanted.items():
+            for told in (
+                found.seen[place].numbers.money,
+                currencies_in(source),
+                currencies_in(formats.get(found.header.first + place, "")),
+            ):
+                meant = told if meant is None else meant & (told or meant)
+            if meant is not None and not meant:
+                raise FileProblem(
+                    f"{self.path}: column {source} is in another currency than what its values, "
+                    "its format or other columns say",
+                    hint="bring all amounts into one currency",
+                )
+        return tuple(sorted(meant or ()))
 
     def _say_passed(self, passed: Passed) -> None:
         for rows, what in (
@@ -511,10 +542,11 @@ class _Inspection:
         for name, (way, found) in read.items():
             unread = found.numbers if way.holds is Holds.NUMBER else found.days
             if way.holds in {Holds.NUMBER, Holds.DAY} and unread.counts["unread"]:
-                self.told.append(
-                    f"{unread.counts['unread']:,} values of {name} cannot be read, and stay as "
-                    f"they are ({unread.where('unread')})"
-                )
+                many = unread.counts["unread"]
+                stay = f"{many:,} values" if many > 1 else "1 value"
+                stay += f" of {name} cannot be read, and stay{'' if many > 1 else 's'} as"
+                stay += f" {'they are' if many > 1 else 'it is'} ({unread.where('unread')})"
+                self.told.append(stay)
 
     def _say(self, what: str, names: Iterable[str]) -> None:
         listed = list(names)

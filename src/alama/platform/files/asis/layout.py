@@ -103,6 +103,13 @@ def _blocks(row: Row, below: Sequence[Row]) -> Iterator[tuple[int, tuple[str, ..
         yield first, tuple(names[first:])
 
 
+def lies_on_its_side(head: Sequence[Row], targets: Sequence[Target]) -> bool:
+    """Say whether the names of columns stand below one another."""
+    names = [tidy(row[0]) if row and isinstance(row[0], str) else "" for row in head]
+    needed = {target.name for target in targets if target.required}
+    return 2 * len(needed.intersection(match(names, targets).places)) > len(needed)
+
+
 def split_between(row: Row, header: Header, targets: Sequence[Target]) -> bool:
     """Say whether wanted columns stand beyond an empty column, too."""
     rest = [

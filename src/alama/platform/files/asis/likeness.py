@@ -106,7 +106,7 @@ _UNITS: Final = {
     **dict.fromkeys(["year", "years", "an", "ans", "annee", "annees", "mwaka", "miaka"], "years"),
 }
 _SCALE: Final = re.compile(
-    r"'000|\b000s?\b|\bthousands?\b|\bmillions?\b|\bmilliers?\b|\bmaelfu\b|\bk(?:es|shs?)?\s?'?000\b",
+    r"'000|\b000s?\b|\bthousands?\b|\bmillions?\b|\bmilliers?\b|\bmaelfu\b|\bcents?\b|\bcentimes?\b|\bsenti\b|\bk(?:es|shs?)?\s?'?000\b",
     re.IGNORECASE,
 )
 
@@ -126,7 +126,7 @@ def unit_of(name: str) -> str | None:
 
 
 def is_scaled(name: str) -> bool:
-    """Say whether a name tells that its numbers are thousands or millions."""
+    """Say whether a name tells that its numbers are thousands, millions or hundredths."""
     return _SCALE.search(name) is not None
 
 

@@ -40,6 +40,10 @@ _BLOCK_BYTES: Final = 256 << 10
 _DEPTH_MAX: Final = 64
 _RANGE: Final = re.compile(r"\$?([A-Z]{1,3})\$?([0-9]{1,7}):\$?([A-Z]{1,3})\$?([0-9]{1,7})")
 _SHEET: Final = re.compile(r"xl/worksheets/[^/]+\.xml")
+_LOCALE: Final = re.compile(r"\[\$([^\]-]*)(?:-[^\]]*)?\]")
+"""A currency or a language in a format, such as [$KES-409]: the first sign is none of dollars."""
+
+_FORMATS_WITHIN: Final = 20
 _LESS: Final = "leave out what is not needed, or save the sheet as CSV UTF-8"
 
 
@@ -81,6 +85,21 @@ class SpreadsheetGrid:
                 self._done = min(number / total, 1.0)
                 yield tuple(row)
         self._done = 1.0
+
+    def formats(self, sheet: Sheet, header: int) -> dict[int, str]:
+        """Give how the first numbers below the names are shown, by their columns from 0.
+
+        An amount of 100 that is shown as $100.00 is no number of shillings.
+        """
+        shown: dict[int, str] = {}
+        with self._workbook() as book, _told(self.path):
+            found = book.worksheets[self.sheets.index(sheet)]
+            found.reset_dimensions()
+            for row in found.iter_rows(min_row=header + 1, max_row=header + _FORMATS_WITHIN):
+                for place, cell in enumerate(row):
+                    if isinstance(cell.value, int | float):
+                        shown.setdefault(place, _LOCALE.sub(r"\1", cell.number_format))
+        return shown
 
     def _sheet(self, book: Any, found: Any) -> Sheet:  # noqa: ANN401 - openpyxl has no types
         shape = self._shape(found)

@@ -28,13 +28,13 @@ ORDERS: Final = (DAY_FIRST, MONTH_FIRST, YEAR_FIRST)
 SYSTEMS: Final = {"1900": date(1899, 12, 30), "1904": date(1904, 1, 1)}
 """From which day spreadsheets count, by the name of their date system."""
 
-MARKERS: Final = frozenset(
-    ("na", "n/a", "#n/a", "nan", "null", "none", "nil", "?", ".", "#null!", "#ref!", "#value!")
-)
+MARKERS: Final = frozenset(("na", "n/a", "#n/a", "nan", "null", "none", "nil", "?", ".", "#null!"))
+"""A result that a spreadsheet could not work out, such as #REF!, is none: its row is told."""
+
 DASHES: Final = frozenset(("-", "--", "\N{EN DASH}", "\N{EM DASH}", "\N{MINUS SIGN}"))
 """What stands for a missing number in one file, and for zero in the next: accountants write so."""
 
-_SPACES: Final = re.compile(r"[\u00a0\u1680\u2000-\u200b\u202f\u205f\u3000\ufeff\t]+")
+_SPACES: Final = re.compile(r"[\u00a0\u1680\u2000-\u200f\u202a-\u202f\u205f-\u2069\u3000\ufeff\t]+")
 _SIGNS: Final = str.maketrans(
     {"\N{MINUS SIGN}": "-", "\N{EN DASH}": "-", "\u2010": "-", "\u2011": "-"}
     | dict.fromkeys("\u2019\u02bc\u00b4`\u2032", "'")
@@ -140,17 +140,31 @@ _SHORTENED: Final = re.compile(r"[+-]?[0-9](?:[.,][0-9]{1,14})?E\+[0-9]{2,3}")
 
 def tidy(text: str) -> str:
     """Give a text without unusual spaces and signs, and without space around it."""
+    if text.isascii() and "\t" not in text and "`" not in text:
+        return text.strip()  # nearly every cell, and most of the time of a large file
     return _SPACES.sub(" ", text).translate(_SIGNS).strip()
 
 
 def is_empty(cell: Cell) -> bool:
     """Say whether nothing stands in a cell."""
-    return cell is None or (isinstance(cell, str) and not tidy(cell))
+    if not isinstance(cell, str):
+        return cell is None
+    return not (cell[:1].isalnum() or tidy(cell))
 
 
 def is_marker(text: str) -> bool:
     """Say whether a text stands for a value that is missing."""
     return text.casefold() in MARKERS
+
+
+_SYMBOLS: Final = re.compile("[$\u20ac\u00a3\u20a6\u20b5\u20b9]|[^\\W\\d_]{3,}")
+
+
+def currencies_in(text: str) -> frozenset[str] | None:
+    """Give what the words for money in a name or a format may stand for; None: it has none."""
+    told = [CURRENCIES.get(word.casefold()) for word in _SYMBOLS.findall(text)]
+    named = [meant for meant in told if meant is not None]
+    return frozenset.intersection(*named) if named else None
 
 
 # ----------------------------------------------------------------------------------- numbers
@@ -298,11 +312,16 @@ _SERIALS: Final = range(29_221, 73_051)
 
 @dataclass(frozen=True, slots=True)
 class DayRead:
-    """What a text may mean as a day: by the order of its parts, and how it is shaped."""
+    """What a text may mean as a day: by the order of its parts, and how it is shaped.
+
+    `ends` are its first and last parts where either may be the year.
+    """
 
     shape: str
     by: dict[str, date] = field(default_factory=dict)
     serial: int | None = None
+    ends: tuple[str, str] | None = None
+    dashed: bool = False
 
 
 ISO: Final = "iso"
@@ -354,10 +373,12 @@ def _of_parts(first: str, second: str, third: str, between: str) -> DayRead | No
     one, two = int(first), int(second)
     year = _year(third)
     ways = {DAY_FIRST: (year, two, one), MONTH_FIRST: (year, one, two)}
-    if between == "-" and len(first) == len(third) == 2:  # noqa: PLR2004 - 24-03-31
+    ends = None
+    if len(first) == len(third) == 2:  # noqa: PLR2004 - 24-03-31
+        ends = (first, third)
         ways[YEAR_FIRST] = (_year(first), two, int(third))
     by = _orders(ways)
-    return DayRead(PARTS, by) if by else None
+    return DayRead(PARTS, by, ends=ends, dashed=between == "-") if by else None
 
 
 def _of_digits(text: str) -> DayRead | None:
