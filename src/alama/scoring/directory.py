@@ -44,6 +44,7 @@ from alama.vault.ring import Ring
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from alama.core.application import Application
     from alama.core.assess import Proven
     from alama.core.model import Model
     from alama.lenders.store import Registry
@@ -70,7 +71,7 @@ class ActiveModel(NamedTuple):
     `always` are rules that hold whatever the day brings. They belong to the model: keys of one book
     may be answered by different ones for the second in which a new model reaches them, while all of
     them share the day. The intake reads what may be sent: also the lender's own fields, where it
-    has any, and `fields_id` then names them.
+    has any, and `fields_id` then names them; and a product, where the policy has any.
     """
 
     model: ReadyModel
@@ -90,13 +91,23 @@ class ActiveModel(NamedTuple):
         """Why every decision is left to a person at this moment."""
         return self.always + self.day.holds
 
-    def around(self, subject: bytes | None, draw: float | None, at_us: int) -> Circumstances:
+    def for_application(self, application: Application) -> ActiveModel:
+        """Give what answers an application: the product that it asks for, where there are any."""
+        product = application.product
+        if product is None or product == self.policy.product:
+            return self
+        return self._replace(policy=self.policy.for_product(product))
+
+    def around(
+        self, subject: bytes | None, region: str | None, draw: float | None, at_us: int
+    ) -> Circumstances:
         """Give what decides at this moment beside the application."""
         holds, listed = self.holds, self.lists.rule(subject, at_us)
-        full = self.day.full if self.policy.caps else None
-        if not holds and listed is None and full is None and draw is None:
+        policy = self.policy
+        rooms = self.day.rooms(region, policy.limit_max) if policy.caps else ()
+        if not holds and listed is None and not rooms and draw is None:
             return USUAL
-        return Circumstances(holds, listed, full, draw)
+        return Circumstances(holds, listed, rooms, draw)
 
 
 class Caller(msgspec.Struct, frozen=True):
@@ -325,11 +336,12 @@ class Directory:
         fields = own_fields_by_id(self._registry, *own)
         ready = ReadyModel(reading(model, fields), policy.currency)
         active = ActiveModel(ready, ReadyPolicy(policy, ready))
+        products = active.policy.products
         if fields.fields:
             active = active._replace(fields_id=own.fields_id)
-        elif memory.NAMES.isdisjoint(ready.catalogue.position):
+        elif not products and memory.NAMES.isdisjoint(ready.catalogue.position):
             return active
-        return active._replace(intake=Intake(ready.catalogue))
+        return active._replace(intake=Intake(ready.catalogue, products=products))
 
 
 class _Own(NamedTuple):
