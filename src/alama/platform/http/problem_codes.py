@@ -130,8 +130,7 @@ PROBLEMS: Final[Mapping[str, Meaning]] = {
     ),
     "portfolio_full": Meaning(
         "A cap of the policy's portfolio that declines has no room for the loan; `detail` has it.",
-        "Send the review again once there is room, or decline. `alama lenders list` says how much "
-        "of each cap is used.",
+        "Send the review again once there is room, or decline.",
     ),
     "idempotency_in_flight": Meaning(
         "The first request under this `Idempotency-Key` is still being answered, after a second.",
