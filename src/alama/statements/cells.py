@@ -11,8 +11,6 @@ from typing import Final
 from alama.platform.files.asis.written import (
     COMMA,
     DASHES,
-    DAY_FIRST,
-    MONTH_FIRST,
     PARTS,
     POINT,
     DayRead,
@@ -94,11 +92,12 @@ _YEARS: Final = range(1970, 2101)
 def moment(
     text: str,
     zone: tzinfo,
-    order: DayOrder | None = DayOrder.DAY_FIRST,
+    order: str | None = DayOrder.DAY_FIRST,
     until: date | None = None,
 ) -> datetime:
     """Read a day, or a day with a time; one that names no zone is of `zone`.
 
+    `order` is one of `DayOrder`, or of those that a column of any table may have.
     A year of two figures is none that comes after `until`; without that it is not read.
     """
     bare = text.strip()
@@ -111,7 +110,7 @@ def moment(
     return at.replace(tzinfo=zone) if at.tzinfo is None else at
 
 
-def _written(text: str, order: DayOrder | None, until: date | None) -> datetime:
+def _written(text: str, order: str | None, until: date | None) -> datetime:
     try:
         told, clock = parted(text)
     except ValueError:
@@ -122,7 +121,7 @@ def _written(text: str, order: DayOrder | None, until: date | None) -> datetime:
     day = next(iter(read.by.values()))
     if read.shape == PARTS:
         if order is not None:
-            found = read.by.get(DAY_FIRST if order is DayOrder.DAY_FIRST else MONTH_FIRST)
+            found = read.by.get(order.replace(" ", "-"))
             if found is None:
                 raise BadCell("is no day that there is")
             day = found

@@ -502,8 +502,7 @@ class _Ways:
                 raise BadCell("is no date")
             first = datetime.combine(SYSTEMS[way.system], datetime.min.time())
             return (first + timedelta(seconds=round(cell * 86_400))).isoformat()
-        order = DayOrder.MONTH_FIRST if way.order == MONTH_FIRST else DayOrder.DAY_FIRST
-        at = moment(str(cell), _NO_ZONE, order, self._answers.until)
+        at = moment(str(cell), _NO_ZONE, way.order, self._answers.until)
         return (at.replace(tzinfo=None) if at.tzinfo is _NO_ZONE else at).isoformat()
 
     def _currency(self) -> str | None:
