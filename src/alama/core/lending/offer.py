@@ -64,8 +64,9 @@ class Offer(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     nothing is offered the limit is 0, and they are those of the loan that would have applied: the
     largest by tier and income, or the smallest there is where none can be repaid. `apr` is by the
     definition of `apr_kind`, `aprs` by each, as far as the policy speaks of repayment. `capped_by`
-    names the policy's own rules that bound the limit to what it is. `rooms` are what was left of
-    caps of the portfolio, where any could have refused a loan.
+    names the policy's own rules that bound the limit to what it is, `product` the product of the
+    policy that made the offer, if it has any. `rooms` are what was left of caps of the portfolio,
+    where any could have refused a loan.
     """
 
     currency: str
@@ -79,6 +80,7 @@ class Offer(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     apr_kind: AprKind = AprKind.SIMPLE
     aprs: Aprs | None = None
     capped_by: tuple[str, ...] = ()
+    product: str | msgspec.UnsetType = msgspec.UNSET
     rooms: tuple[Room, ...] = ()
 
 
@@ -140,6 +142,7 @@ def make_offer(
         tariff.apr_kind,
         quote.aprs,
         tuple(rule.name for rule in capping),
+        policy.product or msgspec.UNSET,
     )
 
 
