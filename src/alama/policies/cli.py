@@ -56,6 +56,7 @@ from alama.platform.terminal.command import add_mode
 from alama.platform.terminal.tables import facts, plain_table
 from alama.policies import policies, simulate_cli
 from alama.policies.commands import hint_of
+from alama.policies.earned import cut_off_of
 
 if TYPE_CHECKING:
     import argparse
@@ -264,7 +265,10 @@ def check(args: argparse.Namespace) -> int:
     for table in tables:
         terminal.say("")
         terminal.say(table)
-    if doubts := list(doubts_about(policy, model.catalogue, jurisdictions())):
+    doubts = list(doubts_about(policy, model.catalogue, jurisdictions()))
+    if cut_off_of(policy) is None:
+        doubts.insert(0, (("tiers",), f"none of them is {Decision.APPROVED}, so nobody ever is"))
+    if doubts:
         terminal.say("")
         terminal.say(doubt_table(policy_text.located(text, doubts)))
     unsteady = list(policy_check.unsteady(policy, model.catalogue))
