@@ -24,6 +24,8 @@ from alama.policies import own_fields, policies
 from alama.protection.applicants import Applicants
 from alama.scoring import evidence
 from alama.scoring.directory import Caller
+from alama.scoring.replay import recall, replay
+from alama.scoring.store import Scores
 from alama.statements.deriving import Layout
 from alama.statements.proposing import header_of
 from alama.statements.tables import Columns
@@ -275,6 +277,7 @@ def test_evidence_grows_old(service: Service, reference: str | None, days: int) 
 
 
 def test_a_policy_may_ask_for_evidence_and_for_a_recent_statement(service: Service) -> None:
+    unasked = scored(service, json.loads(BODY)).json()["request_id"]
     text = draft.default_text("KES").decode() + "\n[evidence]\nrequired = true\ndays_max = 1\n"
     installed = service.installed
     signed = Signed(installed.clock(), "W. Mutua")
@@ -287,6 +290,11 @@ def test_a_policy_may_ask_for_evidence_and_for_a_recent_statement(service: Servi
         assert [one["code"] for one in refused.json()["errors"]] == ["evidence_required"]
     reply = scored(service, {**found["fields"], "evidence": found["evidence"]})
     assert reply.json()["decision"] == "REVIEW"
+    for request_id in (unasked, reply.json()["request_id"]):
+        stored = Scores.at(installed).find(DEMO, request_id)
+        record = recall(installed.registry, installed.vault, stored)
+        assert record.policy.evidence.required is (request_id != unasked)
+        assert replay(record) == ()
 
 
 def test_a_doubtful_statement_is_left_to_a_person(service: Service) -> None:
@@ -362,11 +370,39 @@ def test_what_cannot_be_read_is_refused(
     assert (refused.status, refused.json()["code"]) == (status, code)
 
 
+@pytest.mark.parametrize(
+    ("name", "day"),
+    [
+        ("as_of", "0001-01-01"),
+        ("as_of", "1999-12-31"),
+        ("as_of", "9999-12-31"),
+        ("opened_on", "0001-01-01"),
+        ("opened_on", "1950-01-01"),
+        ("opened_on", "9999-12-31"),
+    ],
+)
+def test_a_day_out_of_time_is_refused_by_its_name_and_rule(
+    service: Service, name: str, day: str
+) -> None:
+    told = json.dumps({"transactions": [], name: day}).encode()
+    for refused in (
+        service.ask("/v1/fields", body=form(("file", b"<a/>"), (name, day.encode())), headers=FORM),
+        service.ask("/v1/fields", body=told),
+    ):
+        assert refused.status == 422
+        (fault,) = refused.json()["errors"]
+        assert (fault["pointer"], fault["code"]) == (f"/{name}", "invalid_value")
+        assert fault["detail"].startswith("must be ")
+        assert day.encode() not in refused.body
+
+
 def test_a_refusal_does_not_say_what_currency_was_told(service: Service) -> None:
     told = {"currency": "SECRETS", "transactions": [{"at": "2026-01-01"}]}
     refused = service.ask("/v1/fields", body=json.dumps(told).encode())
     assert refused.status == 422
     assert b"SECRETS" not in refused.body
+    other = json.dumps(told | {"currency": "ZMW", "transactions": []}).encode()
+    assert b"ZMW" not in service.ask("/v1/fields", body=other).body
 
 
 @pytest.mark.parametrize(

@@ -5,10 +5,11 @@ from __future__ import annotations
 import msgspec
 import pytest
 
+from alama.statements.deriving import Layout, columns_for
 from alama.statements.ledger import Pseudonyms
 from alama.statements.places import place_of
 from alama.statements.problems import MappingProposal
-from alama.statements.proposing import propose, said_in
+from alama.statements.proposing import header_of, propose, said_in
 from alama.statements.reading import read_statement
 from alama.statements.tables import Columns
 
@@ -111,3 +112,19 @@ def test_no_value_is_told_and_a_row_of_values_is_no_header() -> None:
 def test_what_no_table_is_gets_no_proposal() -> None:
     for content in (b"nothing", b"a,b,c\n", b"<a/>", b""):
         assert propose(content, NAMES, PLACE, {}) is None
+
+
+def test_what_is_kept_holds_for_its_columns_alone_and_goes_before_usual_names() -> None:
+    table = b"Date,Amount,Fee,Details\n2026-04-03,-100.00,2.00,Rent\n"
+    header = header_of(table)
+    assert header is not None
+    kept = (Layout("other", Columns(at="No")), Layout(header, Columns(at="Date", amount="Fee")))
+    found = columns_for(table, None, kept)
+    assert found == kept[1].columns
+    assert read_statement(table, NAMES, PLACE, found).entries[0].amount == 200
+    swapped = b"Details,Fee,Amount,Date\nRent,2.00,-100.00,2026-04-03\n"
+    assert columns_for(swapped, None, kept) == found
+    for other in (table.replace(b"Details", b"Words"), b"%PDF-1.7", b"{}", b"\0", b""):
+        assert columns_for(other, None, kept) is None
+    said = Columns(at="Date", amount="Amount")
+    assert columns_for(table, said, kept) == said
