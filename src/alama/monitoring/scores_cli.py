@@ -254,7 +254,7 @@ def _fact_of_memory(read: Remembered | None) -> list[tuple[str, str]]:
     told = [
         f"{name} {number(value)}" for name, value in msgspec.structs.asdict(read).items() if value
     ]
-    return [("remembered", ", ".join(told) or "nothing of earlier loans or applications")]
+    return [("memory", ", ".join(told) or "nothing of earlier loans or applications")]
 
 
 def fact_of_rest(application: bytes, drawn: Iterable[Contribution]) -> list[tuple[str, str]]:

@@ -456,7 +456,7 @@ def test_own_fields_of_a_lender_are_read_where_nothing_is_installed(
     assert run(*given, "--fields", tmp_path / "fields.toml") == 0
     assert re.search(r"^of_the_north +0 +40 +\+40 *$", capsys.readouterr().out, re.MULTILINE)
     assert run(*given) == EXIT_MISTAKE
-    assert "branch is not a field" in capsys.readouterr().out
+    assert "branch is not a field" in capsys.readouterr().err
 
 
 def test_tables_of_another_kind_are_refused_before_the_run(
