@@ -34,6 +34,7 @@ from alama.memory.store import BorrowerRow, Borrowers, Memory
 from alama.monitoring.outcomes import Outcomes, OutcomeStore
 from alama.monitoring.outcomes import Sent as SentNews
 from alama.platform.book import USUAL_SCOPES
+from alama.platform.database.tables import METADATA
 from alama.platform.days import DAY_US, day_of
 from alama.platform.errors import StoreUnfit
 from alama.platform.http.exchange import Arrival
