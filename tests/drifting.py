@@ -36,21 +36,27 @@ def the_model() -> Model:
     return builtin()
 
 
-def card_named(name: str = CARD) -> Card:
-    return next(card for card in the_model().cards if card.name == name)
+def card_named(name: str = CARD, model: Model | None = None) -> Card:
+    return next(card for card in (model or the_model()).cards if card.name == name)
 
 
-def drawn(count: int, seed: int, moved: tuple[str, ...] = (), card: str = CARD) -> CardTally:
+def drawn(
+    count: int,
+    seed: int,
+    moved: tuple[str, ...] = (),
+    card: str = CARD,
+    model: Model | None = None,
+) -> CardTally:
     """Counts of so many scores; of the fields that have moved half are in their second band."""
     rng = np.random.default_rng(seed)
     found = CardTally(tiers={"B": count}, decisions={"APPROVED": count})
-    for feature in card_named(card).features:
+    for feature in card_named(card, model).features:
         shares = np.array(feature.shares)
         if feature.field in moved:
             shares = shares / 2.0
             shares[1] += 0.5
         found.bands.append(rng.multinomial(count, shares / shares.sum()).tolist())
-    reference = next(one for one in the_model().references if one.card == card)
+    reference = next(one for one in (model or the_model()).references if one.card == card)
     lows = [SCORE_MIN, *reference.score_edges]
     found.steps = [0] * (1 + (lows[-1] - SCORE_MIN) // SCORE_STEP)
     for low, number in zip(lows, rng.multinomial(count, reference.score_shares), strict=True):
@@ -65,13 +71,14 @@ def count_day(
     counted: CardTally,
     card: str = CARD,
     writer: str = "w1",
+    model: Model | None = None,
 ) -> None:
     """Keep what one process counted on a day, as scoring would have."""
     row = {
         "lender": book.lender,
         "mode": book.mode.value,
         "day": day,
-        "model_id": the_model().id,
+        "model_id": (model or the_model()).id,
         "writer": writer,
         "counts": tally.encode(Tally({card: counted})),
     }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -11,11 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from alama.core.assess import Assessment, assess, menu
-from alama.core.lending.circumstances import LISTED, USUAL, Circumstances, Segment
+from alama.core.lending.circumstances import LISTED, USUAL, Circumstances
 from alama.core.lending.draft import default_policy
+from alama.core.lending.offer import Room
 from alama.core.lending.policy import (
     HOLDS,
     SEVERITY,
+    CounterOffers,
     Decision,
     Exploration,
     Per,
@@ -139,6 +141,9 @@ def test_a_list_makes_no_decision_better_and_is_named_first(case: Case, rule: Ru
     assert (said.offer.limit == 0) == (said.decision is Decision.DECLINED)
 
 
+FULL = (Room("new_loans", 0),)
+
+
 def capped(case: Case, decision: Decision) -> Case:
     cap = PortfolioCap("new_loans", Per.DAY, volume_max=Money(1.0), decision=decision)
     policy = seal(msgspec.structs.replace(case.policy.policy, portfolio=(cap,)))
@@ -152,7 +157,7 @@ def test_a_full_cap_turns_approvals_and_nothing_else(
 ) -> None:
     case = capped(case, decision)
     usual = case.assess()
-    said = case.assess(Circumstances(full=lambda *_: ("new_loans",), draw=draw))
+    said = case.assess(Circumstances(rooms=FULL, draw=draw))
     assert not said.explored
     if usual.decision is Decision.APPROVED:
         assert (said.decision, said.rules) == (decision, ("new_loans",))
@@ -160,49 +165,116 @@ def test_a_full_cap_turns_approvals_and_nothing_else(
         assert said.decision is usual.decision
 
 
-@given(CASES, st.sampled_from([Decision.REVIEW, Decision.DECLINED]))
-@tries(30)
-def test_a_menu_promises_nothing_that_a_full_cap_has_just_refused(
-    case: Case, decision: Decision
+DECIDED = st.sampled_from([Decision.REVIEW, Decision.DECLINED])
+OFFERING = st.sampled_from(CounterOffers)
+SHARES = st.sampled_from([0.0, 0.05, 0.2, 0.5, 1.0])
+
+
+def offering(case: Case, how: CounterOffers, decision: Decision) -> Case:
+    """Give the case under a cap of the best tiers, with counter-offers as the policy has them."""
+    policy = capped(case, decision).policy.policy
+    policy = seal(msgspec.structs.replace(policy, counter_offers=how))
+    return msgspec.structs.replace(case, policy=ReadyPolicy(policy, case.model))
+
+
+def some_room(case: Case, share: float) -> Circumstances:
+    """Leave a share of the largest limit, or of the limit that would be given."""
+    limit = case.assess().offer.limit or case.policy.limit_max
+    return Circumstances(rooms=(Room("new_loans", volume=share * limit),))
+
+
+@given(CASES, DECIDED, OFFERING, SHARES)
+@tries(60)
+def test_neither_menu_nor_counter_offer_promises_what_a_cap_refuses(
+    case: Case, decision: Decision, how: CounterOffers, share: float
 ) -> None:
-    case = capped(case, decision)
-    said = case.assess(Circumstances(full=lambda *_: ("new_loans",)))
-    if "new_loans" in said.rules:
-        found = menu(case.policy, case.application, said)
-        assert {loan.decision for loan in found} <= {Decision.REVIEW}
-        assert not (found and decision is Decision.DECLINED)
+    case = offering(case, how, decision)
+    around = some_room(case, share)
+    said = case.assess(around)
+    if said.decision is Decision.APPROVED:
+        assert said.offer.limit <= (around.rooms[0].volume or 0.0)
+    told = menu(case.policy, case.application, said)
+    if said.counter is not None and said.decision is not Decision.APPROVED:
+        told += [loan for loan in (said.counter.approved,) if loan is not None]
+    places = [case.policy.amount_place, case.policy.term_place]
+    assert None not in places
+    for loan in told:
+        values = list(case.application.values)
+        values[places[0] or 0], values[places[1] or 0] = loan.amount, loan.term_days
+        asked = msgspec.structs.replace(case.application, values=tuple(values))
+        answer = assess(case.model, case.policy, asked, around)
+        assert answer.decision is loan.decision
 
 
-@given(CASES)
+def test_a_counter_offer_that_a_cap_has_no_room_for_is_left_to_what_the_cap_decides() -> None:
+    met = 0
+    for seed in range(150):
+        case = offering(random_case(seed), CounterOffers.SHOW, Decision.REVIEW)
+        usual = case.assess().counter
+        if usual is None or usual.approved is None:
+            continue
+        met += 1
+        left = case.assess(Circumstances(rooms=FULL)).counter
+        assert left is not None
+        assert (left.approved, left.as_asked) == (None, ())
+        assert left.review is not None
+        assert left.review.amount >= usual.approved.amount
+        declining = offering(case, CounterOffers.SHOW, Decision.DECLINED)
+        gone = declining.assess(Circumstances(rooms=FULL)).counter
+        assert (gone and gone.review) == usual.review
+        assert gone is None or gone.approved is None
+    assert met >= 5
+
+
+@given(CASES, OFFERING)
 @tries(200)
-def test_a_cap_is_asked_of_the_loan_that_would_be_lent(case: Case) -> None:
-    case = capped(case, Decision.REVIEW)
-    asked: list[tuple[Segment, float, float]] = []
+def test_a_cap_is_asked_of_the_loan_that_would_be_lent(case: Case, how: CounterOffers) -> None:
+    case = offering(case, how, Decision.REVIEW)
+    usual = case.assess()
+    lent = usual.offer
+    if usual.decision is not Decision.APPROVED:
+        return
+    enough = Room("new_loans", 1, lent.limit, lent.expected_loss)
+    assert case.assess(Circumstances(rooms=(enough,))).decision is Decision.APPROVED
+    for short in (
+        Room("new_loans", 0),
+        Room("new_loans", volume=lent.limit - 1),
+        Room("new_loans", expected_loss=math.nextafter(lent.expected_loss, -1.0)),
+    ):
+        said = case.assess(Circumstances(rooms=(short,)))
+        assert (said.decision, said.rules) == (Decision.REVIEW, ("new_loans",))
 
-    def full(*loan: Segment | float) -> tuple[str, ...]:
-        asked.append(loan)  # type: ignore[arg-type]  # as `full` is called
-        return ()
 
-    said = case.assess(Circumstances(full=full))
-    offer = said.offer
-    lent = [(Segment(None, said.tier), offer.limit, offer.expected_loss)]
-    assert asked == (lent if said.decision is Decision.APPROVED else [])
-
-
-Full = Callable[[Segment, float, float], tuple[str, ...]]
-FULL: st.SearchStrategy[Full | None] = st.sampled_from([None, lambda *_: ("new_loans",)])
+ROOMS = st.sampled_from([(), FULL, (Room("new_loans", 2, 1_500.0),)])
 HELD: st.SearchStrategy[tuple[Rule, ...]] = st.sampled_from([(), (Rule.PAUSED,)])
 
 
-@given(CASES, DRAWS, st.sampled_from([None, *LISTED]), FULL, HELD)
+@given(CASES, DRAWS, st.sampled_from([None, *LISTED]), ROOMS, HELD, OFFERING)
 @tries(300)
 def test_what_is_kept_of_the_circumstances_gives_the_same_again(
-    case: Case, draw: float, listed: Rule | None, full: Full | None, holds: tuple[Rule, ...]
+    case: Case,
+    draw: float,
+    listed: Rule | None,
+    rooms: tuple[Room, ...],
+    holds: tuple[Rule, ...],
+    how: CounterOffers,
 ) -> None:
-    case = capped(case, Decision.DECLINED)
-    said = case.assess(Circumstances(holds, listed, full, draw))
+    case = offering(case, how, Decision.DECLINED)
+    said = case.assess(Circumstances(holds, listed, rooms, draw))
     kept = msgspec.msgpack.decode(msgspec.msgpack.encode(said), type=Assessment)
     assert case.assess(kept.circumstances(case.policy)) == said == kept
+
+
+@given(CASES, OFFERING)
+@tries(100)
+def test_a_record_from_before_rooms_were_kept_gives_the_same_again(
+    case: Case, how: CounterOffers
+) -> None:
+    case = offering(case, how, Decision.DECLINED)
+    said = case.assess(Circumstances(rooms=FULL, kept=False))
+    assert said.offer.rooms == ()
+    if "new_loans" in said.rules:
+        assert case.assess(said.circumstances(case.policy)) == said
 
 
 def shares_of(draws: Sequence[float]) -> list[float]:

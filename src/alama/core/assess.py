@@ -12,9 +12,16 @@ import msgspec
 from alama.core import calibration
 from alama.core.application import Application, Value
 from alama.core.lending.asking import Asking, LoanChoice, choice_of
-from alama.core.lending.circumstances import LISTED, USUAL, Circumstances, Lot, settle
+from alama.core.lending.circumstances import (
+    LISTED,
+    USUAL,
+    Circumstances,
+    Lot,
+    answer_to,
+    settle,
+)
 from alama.core.lending.decision import Verdict, decide
-from alama.core.lending.offer import Offer, make_offer
+from alama.core.lending.offer import Offer, Room, make_offer
 from alama.core.lending.policy import HOLDS, Decision, Rule
 from alama.core.memory import Remembered
 from alama.core.units import Points, Probability
@@ -98,6 +105,7 @@ class Assessment(ExplainedScore, frozen=True, omit_defaults=True):
     # Left out where the figures came without evidence.
     proven: Proven | msgspec.UnsetType = msgspec.UNSET
     memory: Remembered | None = None
+    # No more than fifteen: what has one more is written otherwise, and a receipt could not tell.
 
     @property
     def propensity(self) -> Probability | None:
@@ -117,9 +125,12 @@ class Assessment(ExplainedScore, frozen=True, omit_defaults=True):
     def circumstances(self, policy: ReadyPolicy) -> Circumstances:
         """Give those in which this was said, as far as they had a part in it."""
         listed = next((rule for rule in LISTED if rule.value in self.rules), None)
-        full = tuple(code for code in self.rules if code in policy.caps)
         draw = None if isinstance(self.lot, msgspec.UnsetType) else self.lot.draw
-        return Circumstances(self.holds, listed, (lambda *_: full) if full else None, draw)
+        if self.offer.rooms:  # another policy may have other caps
+            rooms = tuple(room for room in self.offer.rooms if room.cap in policy.caps)
+            return Circumstances(self.holds, listed, rooms, draw)
+        full = tuple(Room(code, 0) for code in self.rules if code in policy.caps)
+        return Circumstances(self.holds, listed, full, draw, kept=not full)
 
 
 def assess(
@@ -142,7 +153,9 @@ def assess(
         verdict, lot = settle(policy, verdict, scorecard, values, scored, around)
     decision, rules = verdict.decision, verdict.rules
     offer = make_offer(policy, decision, verdict.loan, values)
-    counter = _counter_offer(policy, verdict, around)
+    if around.rooms and around.kept:
+        offer = msgspec.structs.replace(offer, rooms=around.rooms)
+    counter = _counter_offer(policy, application, verdict, around)
     if around.holds:
         decision, rules = Decision.REVIEW, (*rules, *(hold.value for hold in around.holds))
     return Assessment(
@@ -164,15 +177,23 @@ def assess(
 
 
 def _counter_offer(
-    policy: ReadyPolicy, verdict: Verdict, around: Circumstances
+    policy: ReadyPolicy, application: Application, verdict: Verdict, around: Circumstances
 ) -> CounterOffer | None:
     """Put loans that were found into figures, as the circumstances leave them."""
     if verdict.counter is None or around.listed is Rule.BLOCKED:
         return None
     approved, review = verdict.counter.approved, verdict.counter.review
-    is_full = any(code in policy.caps for code in verdict.rules)
-    if around.certain or is_full:
+    if around.certain or not around.kept:
         approved, review = None, review or approved
+    elif around.rooms and approved is not None and verdict.decision is not Decision.APPROVED:
+        days = policy.terms_days[approved.term]
+        said = answer_to(policy, application, approved.amount, days, around)
+        if said is Decision.REVIEW:
+            approved, review = None, review or approved
+        elif said is Decision.DECLINED:
+            approved = None
+    if approved is review is None and not verdict.as_asked:
+        return None
     return CounterOffer(
         None if approved is None else choice_of(policy, approved, Decision.APPROVED),
         None if review is None else choice_of(policy, review, Decision.REVIEW),
@@ -183,19 +204,22 @@ def _counter_offer(
 def menu(policy: ReadyPolicy, application: Application, said: Assessment) -> list[LoanChoice]:
     """Give what the applicant could ask for, by amount and term: no loan that is declined.
 
-    What has decided beside the application, when this was `said` of it, decides on all of them. A
-    smaller loan may fit under a cap that was full: that is not promised.
+    What has decided beside the application, when this was `said` of it, decides on all of them.
     """
     around = said.circumstances(policy)
-    full = {policy.caps[code].decision for code in said.rules if code in policy.caps}
-    if around.listed is Rule.BLOCKED or Decision.DECLINED in full:
+    if around.listed is Rule.BLOCKED:
         return []
     scorecard = policy.model.scorecard_for(application)
     values = policy.as_asked(application.values)
-    found = Asking(policy, scorecard, values, scorecard.score(values)).menu()
-    if not (around.certain or full):
-        return list(found)
-    return [msgspec.structs.replace(loan, decision=Decision.REVIEW) for loan in found]
+    found = list(Asking(policy, scorecard, values, scorecard.score(values)).menu())
+    if around.certain:
+        return [msgspec.structs.replace(loan, decision=Decision.REVIEW) for loan in found]
+    for place, loan in enumerate(found if around.rooms else ()):
+        if loan.decision is Decision.APPROVED:
+            amount, days = loan.amount, loan.term_days
+            decision = answer_to(policy, application, amount, days, around)
+            found[place] = msgspec.structs.replace(loan, decision=decision)
+    return [loan for loan in found if loan.decision is not Decision.DECLINED]
 
 
 def explain_score(model: ReadyModel, application: Application) -> ExplainedScore:

@@ -69,7 +69,8 @@ RESERVED: Final = frozenset(
 _PROHIBITED: Final = frozenset(
     {
         *PROHIBITED,
-        *{"ethnic", "religious", "tribal", "male", "female"},
+        *{"ethnic", "religious", "tribal", "male", "female", "woman", "women"},
+        *{"muslim", "christian", "hindu", "islam", "islamic", "christianity"},
         *{
             "religieux",
             "religieuse",
@@ -80,13 +81,24 @@ _PROHIBITED: Final = frozenset(
             "sexe",
             "homme",
             "femme",
+            "musulman",
+            "musulmane",
+            "chretien",
+            "chretienne",
         },
         *{"repertoire_telephonique", "appel", "journal_appels", "galerie"},
         *{"dini", "kabila", "makabila", "ukabila", "jinsia", "jinsi", "mwanamke", "mwanaume"},
+        *{"wanawake", "wanaume", "dhehebu", "madhehebu", "uislamu", "ukristo"},
+        *{"mwislamu", "muislamu", "waislamu", "mkristo", "wakristo", "mhindu", "wahindu"},
         *{"anwani_za_simu", "ujumbe", "jumbe", "picha"},
     }
 )
 """In the languages in which applicants are spoken to; a plural is as good as its singular."""
+
+_PROHIBITED_WITHIN: Final = re.compile(
+    "religio|ethnic|gender|tribe|jinsia|kabila|call_?log|phone_?book|contact_?list"
+)
+"""What no other word of these languages holds: tribename says what tribe_name says."""
 
 _NAMES_SOMEBODY: Final = frozenset(
     {
@@ -346,7 +358,7 @@ def _name_faults(one: _Declared) -> Iterator[tuple[str, str]]:
         yield "name", f"{one.name} has a meaning of its own here; take another"
         return
     parts = _parts(one.name)
-    if parts & _PROHIBITED:
+    if parts & _PROHIBITED or _PROHIBITED_WITHIN.search(one.name):
         yield "name", "must never be sent for a credit decision, and cannot be declared"
     elif parts & _NAMES_SOMEBODY:
         yield "name", "would tell who somebody is, and cannot be declared; see applicant_ref"
@@ -356,7 +368,7 @@ def _name_faults(one: _Declared) -> Iterator[tuple[str, str]]:
 
 def _parts(name: str) -> set[str]:
     """Give every run of the words of a name, also as a plural, and as what it is the plural of."""
-    words = name.split("_")
+    words = [word.rstrip("0123456789") for word in name.split("_")]
     runs = {
         "_".join(words[start:end])
         for start in range(len(words))

@@ -268,11 +268,17 @@ def show(found: Inspected) -> None:
     _show_told(found)
     assert found.reading is not None
     table = plain_table("Alama reads", "from the column", "as")
+    same = []
     for column in found.reading.columns:
-        if column.name in found.mapped:
+        if column.name == column.source and column.name in found.mapped:
+            same.append(column.name)
+        elif column.name in found.mapped:
             mark = " (by likeness)" if column.name in found.likened else ""
             table.add_row(Text(column.name), Text(column.source + mark), column.way.holds.value)
-    terminal.section("Where each column comes from", table)
+    if table.row_count:
+        terminal.section("Where each column comes from", table)
+    if same:
+        terminal.say(Text(f"\nNamed as Alama names them: {', '.join(same)}."))
     if found.unmapped:
         terminal.remark(f"\nNo name for: {', '.join(found.unmapped)}. They are set aside.")
     _show_rows(found)

@@ -90,13 +90,16 @@ class ActiveModel(NamedTuple):
         """Why every decision is left to a person at this moment."""
         return self.always + self.day.holds
 
-    def around(self, subject: bytes | None, draw: float | None, at_us: int) -> Circumstances:
+    def around(
+        self, subject: bytes | None, region: str | None, draw: float | None, at_us: int
+    ) -> Circumstances:
         """Give what decides at this moment beside the application."""
         holds, listed = self.holds, self.lists.rule(subject, at_us)
-        full = self.day.full if self.policy.caps else None
-        if not holds and listed is None and full is None and draw is None:
+        policy = self.policy
+        rooms = self.day.rooms(region, policy.limit_max) if policy.caps else ()
+        if not holds and listed is None and not rooms and draw is None:
             return USUAL
-        return Circumstances(holds, listed, full, draw)
+        return Circumstances(holds, listed, rooms, draw)
 
 
 class Caller(msgspec.Struct, frozen=True):

@@ -109,7 +109,8 @@ class Explaining:
         # Who names nobody draws anew with each request: an explanation would speak of another lot.
         draw = None if subject is None else caller.draw(active, subject, arrival.request_id)
         # Of now: the day goes on while the request waits.
-        around = active.around(subject, draw, arrival.at_us)
+        region = active.policy.region_of(application.values)
+        around = active.around(subject, region, draw, arrival.at_us)
 
         def search() -> Explanation:
             ready = self._ready(active.policy)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from alama.core.application import fold
 from alama.core.lending.circumstances import Segment
+from alama.core.lending.offer import Room
 from alama.core.lending.policy import Daily, Per, PortfolioCap, Rule
 from alama.core.lending.ready_policy import caps_of, exploration_of
 
@@ -65,30 +66,30 @@ def total(counts: Mapping[Segment, Approved]) -> Approved:
 class Filling:
     """A cap, and how much of it is used."""
 
-    __slots__ = ("_regions", "_tiers", "cap", "used")
+    __slots__ = ("_tiers", "cap", "regions", "used")
 
     def __init__(self, cap: PortfolioCap) -> None:
         self.cap = cap
         self.used = Approved()
-        self._regions = frozenset(map(fold, cap.regions))
+        self.regions = frozenset(map(fold, cap.regions))
         self._tiers = frozenset(cap.tiers)
 
     def counts(self, segment: Segment) -> bool:
         """Say whether the cap is one on loans of this part."""
         region, tier = segment
         return (not self._tiers or tier in self._tiers) and (
-            not self._regions or region in self._regions
+            not self.regions or region in self.regions
         )
 
     def reached(self) -> bool:
         """Say whether as much is used as there is, or more."""
         return any(most is not None and used >= most for used, most in self.bounds())
 
-    def has_room(self, volume: float, expected_loss: float) -> bool:
-        """Say whether one more loan stays within every bound."""
-        more = self.used.plus(Approved(1, volume, expected_loss))
-        pairs = zip(more, (most for _, most in self.bounds()), strict=False)
-        return all(most is None or would <= most for would, most in pairs)
+    @property
+    def room(self) -> Room:
+        """What is left."""
+        left = (None if most is None else most - used for used, most in self.bounds())
+        return Room(self.cap.name, *left)
 
     def bounds(self) -> tuple[tuple[float, float | None], ...]:
         """Give how much is used of each bound: number, volume, expected loss."""
@@ -194,7 +195,17 @@ class Day:
         return tuple(
             filling.cap.name
             for filling in self._fillings
-            if filling.counts(segment) and not filling.has_room(volume, expected_loss)
+            if filling.counts(segment) and not filling.room.holds(volume, expected_loss)
+        )
+
+    def rooms(self, region: str | None, largest: float) -> tuple[Room, ...]:
+        """Give what is left of caps that may refuse a loan of a region, of at most this limit."""
+        return tuple(
+            room
+            for filling in self._fillings
+            if (not filling.regions or region in filling.regions)
+            # What a loan is expected to lose has no bound that is worth the search.
+            and not ((room := filling.room).expected_loss is None and room.holds(largest, 0.0))
         )
 
     def _reasons(self) -> tuple[Rule, ...]:

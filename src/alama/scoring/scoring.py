@@ -333,12 +333,12 @@ class Scoring:
             now = remembered(known.borrower, hour, standing)
             application = remembering(application, now, active.model.catalogue)
         draw = caller.draw(active, subject, arrival.request_id)
-        around = active.around(subject, draw, arrival.at_us)
+        region = active.policy.region_of(application.values)
+        around = active.around(subject, region, draw, arrival.at_us)
         assessment = assess(active.model, active.policy, application, around)
         if active.proven is not UNSET:
             assessment = msgspec.structs.replace(assessment, proven=active.proven)
         decision, limit = assessment.decision, assessment.offer.limit
-        region = active.policy.region_of(application.values)
         if active.day.bounded and decision is Decision.APPROVED:
             asked.counted = _counted(assessment, region)
             active.day.add(*asked.counted)

@@ -46,6 +46,8 @@ def test_the_id_is_that_of_what_is_said_and_not_of_how_it_is_written() -> None:
         *("tribes", "religions", "ethnicities", "genders", "sexes", "photo", "known_females"),
         *("tribus", "religions_connues", "ethnies", "sexe", "genres", "appels", "nb_femmes"),
         *("kabila_la_mteja", "makabila", "dini", "jinsia", "picha_za_simu"),
+        *("wanawake", "wanaume", "is_muslim", "christians", "mkristo", "madhehebu"),
+        *("tribe2", "tribename", "religioncode", "gender_1", "sex2", "calllogs"),
     ],
 )
 def test_what_must_never_be_sent_cannot_be_declared(name: str) -> None:

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import re
+import shlex
+import textwrap
 from datetime import date
 from pathlib import Path
 
 import msgspec
 import pytest
 
+from alama.core.lending import draft, policy_text
+from alama.core.lending.policy import AskedEvidence
 from alama.statements.api import _TOLD
-from alama.statements.deriving import Asked, found_in
+from alama.statements.deriving import Asked, Found, found_in
 from alama.statements.examples import SAMPLE
 from alama.statements.published import FIELDS
 from alama.statements.tables import Columns
@@ -72,6 +76,30 @@ def test_the_mapping_of_the_page_reads_a_table() -> None:
 def test_the_form_of_the_page_is_the_one_that_is_taken() -> None:
     for name in _TOLD:
         assert re.search(rf"^\| [^|]*`{name}`[^|]* \|", PAGE, re.MULTILINE), name
+
+
+def test_the_program_of_the_page_runs() -> None:
+    (shown,) = re.findall(r"^## In a program\n((?:\n|    .*\n?)+)", PAGE, re.MULTILINE)
+    given = {"content": SAMPLE, "day": date(2026, 11, 2)}
+    exec(textwrap.dedent(shown), given)  # noqa: S102 - it is our page
+    found = given["found"]
+    assert isinstance(found, Found)
+    assert not found.doubtful
+
+
+def test_the_request_of_the_page_sends_what_the_form_takes() -> None:
+    (shown,) = re.findall(r"^    curl (.*)$", PAGE, re.MULTILINE)
+    words = shlex.split(shown)
+    sent = [words[at + 1].partition("=")[0] for at, word in enumerate(words) if word == "-F"]
+    assert sent[0] == "file"
+    assert set(sent[1:]) <= _TOLD.keys()
+
+
+def test_the_lines_of_a_policy_on_the_page_ask_for_evidence() -> None:
+    (shown,) = re.findall(r"^    \[evidence\]\n((?:    .*\n)+)", PAGE, re.MULTILINE)
+    text = draft.default_text("KES") + f"\n[evidence]\n{textwrap.dedent(shown)}".encode()
+    assert policy_text.read(text).evidence == AskedEvidence(required=True, days_max=30)
+    assert policy_text.read(draft.default_text("KES")).evidence is msgspec.UNSET
 
 
 def test_the_page_has_the_formula_of_every_field() -> None:

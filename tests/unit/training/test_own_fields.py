@@ -1,5 +1,6 @@
 """A lender's own fields are learned from its history, and their pack says what they buy."""
 
+import csv
 import json
 from collections.abc import Iterator
 from dataclasses import replace
@@ -9,32 +10,49 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from alama.app.cli import main
 from alama.batch.sql import as_sql
 from alama.core import document
+from alama.core.lending import draft
 from alama.core.lending.draft import default_policy
 from alama.core.lending.ready_policy import ReadyPolicy
 from alama.core.model import Model, ReadyModel
 from alama.core.own_fields import answering, reading
 from alama.core.product import PRODUCT
-from alama.lenders import installation
+from alama.lenders import installation, keys
+from alama.lenders.installation import Installation
 from alama.lenders.records import Signed
+from alama.monitoring.drift import Drift
 from alama.platform import settings
 from alama.platform.book import Book, Mode
-from alama.policies import own_fields
+from alama.policies import own_fields, policies
 from alama.training.history.loans import Options
 from alama.training.pilot import Candidate, PilotOrder, train_pilot
 from alama.training.population.people import PopulationOptions
 from alama.training.validation.pack_page import pack_page
 from bench.pilot.loans import loan_table
 from tests.coarse import coarse_training
+from tests.drifting import TODAY as TODAY_COUNTED
+from tests.drifting import count_day, drawn
+from tests.entries import NOON_US
 from tests.own_fields import TEXT, THREE, the_three
 from tests.patterned import QUICK, unwatched
 from tests.pilots import SEED, TODAY, lean, read_loans
-from tests.stored import give_score
+from tests.served import Service
 
 pytestmark = [pytest.mark.long, pytest.mark.xdist_group("own fields")]
 
 LIVE = Book("demo", Mode.LIVE)
+POLICY = (
+    draft.default_text("KES").decode()
+    + """
+[[rules]]
+name = "bureau_low"
+when = "bureau_score < 300 and earlier_loans < 1"
+decision = "REVIEW"
+says = "your score at the credit bureau has to be looked at"
+"""
+)
 
 
 def with_own_columns(table: pa.Table) -> pa.Table:
@@ -87,25 +105,64 @@ def test_the_model_carries_them_and_its_query_reads_them(candidate: Candidate) -
     assert '"bureau_score"' in as_sql(model, model.cards)
 
 
-def test_it_answers_live_once_they_are_declared(
-    candidate: Candidate, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("ALAMA_HOME", str(tmp_path))
+@pytest.fixture
+def live(candidate: Candidate, tmp_path: Path) -> Iterator[Installation]:
+    """Declared, decided by a rule on one of them, and answered by the model that has learned."""
     opened = installation.open_installation(settings.read({"ALAMA_HOME": str(tmp_path)}))
     try:
-        signed = Signed(opened.clock(), "W. Mutua")
-        own_fields.activate(opened.registry, "demo", TEXT, signed, lambda: candidate.model)
-        document_of = document.encode(candidate.model)
-        opened.registry.keep_model(candidate.model.id, document_of, opened.clock())
-        opened.registry.deploy(LIVE, candidate.model.id, None, opened.clock())
+        signed, model = Signed(opened.clock(), "W. Mutua"), candidate.model
+        own_fields.activate(opened.registry, "demo", TEXT, signed, lambda: model)
+        opened.registry.keep_model(model.id, document.encode(model), opened.clock())
+        opened.registry.deploy(LIVE, model.id, None, opened.clock())
+        policies.activate(opened.registry, LIVE, POLICY.encode(), signed, lambda: model)
+        yield opened
     finally:
         opened.close()
-    body = {
-        "mm_months": 14,
-        "avg_inflow": 9000,
-        "balance_stability": 0.5,
-        "airtime_regularity": 0.5,
-        "bureau_score": 640,
-        "branch": "Kisumu",
-    }
-    assert give_score(json.dumps(body).encode(), mode=Mode.LIVE).startswith("req_")
+
+
+def test_a_file_is_decided_as_live_requests_are(
+    candidate: Candidate, live: Installation, tmp_path: Path
+) -> None:
+    asked = [
+        {
+            "mm_months": 6 + place,
+            "avg_inflow": 4000 + 3000 * place,
+            "balance_stability": 0.4,
+            "airtime_regularity": 0.5,
+            "bureau_score": 220 + 60 * place,
+            "earlier_loans": place % 4,
+            "branch": "Kisumu",
+        }
+        for place in range(11)
+    ]
+    key, _ = keys.issue(live.registry, live.clock, live.pepper, LIVE)
+    said = [Service(live, key).ask("/v1/score", body=json.dumps(a).encode()).json() for a in asked]
+    files = {name: tmp_path / name for name in ("model.json", "policy.toml", "in.csv", "out.csv")}
+    files["model.json"].write_bytes(document.encode(candidate.model))
+    files["policy.toml"].write_text(POLICY)
+    with files["in.csv"].open("w", newline="") as file:
+        table = csv.DictWriter(file, list(asked[0]))
+        table.writeheader()
+        table.writerows(asked)
+    order = ["--model", files["model.json"], "--policy", files["policy.toml"]]
+    order += ["--out", files["out.csv"]]
+    assert main(["score", str(files["in.csv"]), *map(str, order)]) == 0
+    with files["out.csv"].open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    told = [(str(one["score"]), one["decision"]) for one in said]
+    assert [(row["score"], row["decision"]) for row in rows] == told
+    assert len({score for score, _ in told}) > 3
+    assert "bureau_low" in rows[0]["rules"]
+    assert not any("bureau_low" in row["rules"] for row in rows[2:])
+
+
+def test_drift_of_a_field_of_its_own_is_announced_by_its_name(
+    candidate: Candidate, live: Installation
+) -> None:
+    model = candidate.model
+    moved = ("bureau_score",)
+    for day in (TODAY_COUNTED - 2, TODAY_COUNTED - 1):
+        counted = drawn(1_050, day, moved, model=model)
+        count_day(live.database, LIVE, day, counted, model=model)
+    drifted = Drift.at(live).look_in(LIVE, NOON_US)
+    assert [[name["name"] for name in one.data()["names"]] for one in drifted] == [[*moved]]

@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import msgspec
 
 from alama.core import calibration
-from alama.core.lending.decision import Verdict
-from alama.core.lending.offer import Found, find_loan
+from alama.core.lending.decision import Verdict, decide
+from alama.core.lending.offer import Found, Room, find_loan
 from alama.core.lending.policy import SEVERITY, Decision, Rule
 from alama.core.units import Probability
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
-    from alama.core.application import Value
+    from alama.core.application import Application, Value
     from alama.core.lending.ready_policy import ReadyPolicy
     from alama.core.scorecard import Scorecard, Scored
 
@@ -50,14 +50,16 @@ class Circumstances(NamedTuple):
     """What is known of a moment, beside what the applicant said.
 
     `holds` leave everything to a person. `listed` is the rule of the list that the applicant is on.
-    `full` gives the names of the caps that a loan of a segment, of this limit and expected loss,
-    would take beyond their bounds. `draw` is the lot; None: none is drawn.
+    `rooms` are what is left of the caps on loans of the applicant's region, of those that may
+    refuse one. `draw` is the lot; None: none is drawn. `kept`: the rooms go into the record; a
+    record from before they did has the names of the caps that were full, and nothing else.
     """
 
     holds: tuple[Rule, ...] = ()
     listed: Rule | None = None
-    full: Callable[[Segment, float, float], tuple[str, ...]] | None = None
+    rooms: tuple[Room, ...] = ()
     draw: float | None = None
+    kept: bool = True
 
     @property
     def certain(self) -> tuple[Rule, ...]:
@@ -105,11 +107,11 @@ def settle(
         lot, approved = explored
         if not lot.drawn:
             return verdict, lot
-        if not _full(policy, approved, values, around):
+        if not _full(policy, approved, around):
             return approved, lot
         return verdict, None
     if verdict.decision is Decision.APPROVED and not around.holds:
-        for cap in _full(policy, verdict, values, around):
+        for cap in _full(policy, verdict, around):
             verdict = against(verdict, cap, policy.caps[cap].decision, first=False)
     return verdict, None
 
@@ -153,13 +155,39 @@ def _small_loan(
     return None if obstacles else loan
 
 
-def _full(
-    policy: ReadyPolicy, verdict: Verdict, values: Sequence[Value], around: Circumstances
-) -> tuple[str, ...]:
+def _full(policy: ReadyPolicy, verdict: Verdict, around: Circumstances) -> tuple[str, ...]:
     """Give the caps that a loan which is about to be approved would exceed."""
-    if around.full is None or not policy.caps:
+    if not around.rooms:
         return ()
     loan = verdict.loan
-    quote = policy.tariffs[loan.term].quote(loan.probability, loan.amount)
-    segment = Segment(policy.region_of(values), verdict.tier.name)
-    return around.full(segment, loan.amount, quote.expected_loss)
+    expected_loss = policy.tariffs[loan.term].quote(loan.probability, loan.amount).expected_loss
+    return tuple(
+        room.cap
+        for room in around.rooms
+        if _counts(policy, room.cap, verdict) and not room.holds(loan.amount, expected_loss)
+    )
+
+
+def _counts(policy: ReadyPolicy, cap: str, verdict: Verdict) -> bool:
+    tiers = policy.caps[cap].tiers
+    return not tiers or verdict.tier.name in tiers
+
+
+def answer_to(
+    policy: ReadyPolicy,
+    application: Application,
+    amount: int,
+    term_days: int,
+    around: Circumstances,
+) -> Decision:
+    """Give the decision on another loan, had it been asked for, as the caps leave it.
+
+    The loan that it is answered by may be a larger one, for which a cap has no room.
+    """
+    values = policy.as_if_asked(application.values, amount, term_days)
+    asked = msgspec.structs.replace(application, values=tuple(values))
+    scorecard, values = policy.model.scorecard_for(asked), policy.as_asked(asked.values)
+    scored = scorecard.score(values)
+    verdict = decide(policy, scorecard, values, scored)
+    around = Circumstances(rooms=around.rooms)
+    return settle(policy, verdict, scorecard, values, scored, around)[0].decision

@@ -36,6 +36,26 @@ _LOSING_TO_CONFIRM: Final = Objection(Rule.BELOW_BREAK_EVEN.value, Decision.REVI
 _OFFER_BELOW_CUTOFF: Final = Objection(Rule.OFFER_BELOW_CUTOFF.value, Decision.DECLINED)
 
 
+class Room(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """What is left below each bound of a cap: loans, their limits, what these are expected to lose.
+
+    None: there is no such bound. More than a bound may be used already: then it is negative.
+    """
+
+    cap: str
+    number: float | None = None
+    volume: float | None = None
+    expected_loss: float | None = None
+
+    def holds(self, volume: float, expected_loss: float) -> bool:
+        """Say whether one more loan stays within every bound."""
+        return (
+            (self.number is None or self.number >= 1)
+            and (self.volume is None or self.volume >= volume)
+            and (self.expected_loss is None or self.expected_loss >= expected_loss)
+        )
+
+
 class Offer(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     """What may be lent: up to `limit` in `currency`, for `term_days`, at `apr` percent per year.
 
@@ -45,6 +65,7 @@ class Offer(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     largest by tier and income, or the smallest there is where none can be repaid. `apr` is by the
     definition of `apr_kind`, `aprs` by each, as far as the policy speaks of repayment. `capped_by`
     names what bounds the limit to what it is: the policy's own rules, its exposure, its ladder.
+    `rooms` are what was left of caps of the portfolio, where any could have refused a loan.
     """
 
     currency: str
@@ -58,6 +79,7 @@ class Offer(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     apr_kind: AprKind = AprKind.SIMPLE
     aprs: Aprs | None = None
     capped_by: tuple[str, ...] = ()
+    rooms: tuple[Room, ...] = ()
 
 
 class Found(msgspec.Struct, frozen=True, gc=False):

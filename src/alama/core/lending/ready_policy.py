@@ -343,6 +343,7 @@ class ReadyPolicy:
         "forbidden",
         "id",
         "inflow_place",
+        "limit_max",
         "limit_step",
         "loan_rules",
         "model",
@@ -376,6 +377,7 @@ class ReadyPolicy:
         self._tier_to_confirm = lending[-1] if lending else policy.tiers[0]
         self.standard_loan = policy.standard_loan
         self.limit_step = policy.limit_step
+        self.limit_max = max(tier.limit_max for tier in policy.tiers)
         self.terms_days = _known_terms(policy, model)
         self.tariffs = tuple(Tariff.of(policy, days) for days in self.terms_days)
         self.below_break_even = policy.caps.below_break_even

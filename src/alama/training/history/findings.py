@@ -215,7 +215,8 @@ def _notes(found: Findings, drift: tuple[Drift, ...]) -> list[str]:
         if field.name not in given and field.use is Use.MODEL
     ]
     if absent:
-        said.append(f"the file has no {', '.join(absent)}: the model will not know them")
+        them = "it" if len(absent) == 1 else "them"
+        said.append(f"the file has no {', '.join(absent)}: the model will not know {them}")
     if REGION in given and REGION not in found.roles.inputs:
         said.append("region is no input: it is looked at for fairness only, unless asked for")
     if RESTRUCTURED not in found.roles.loan:

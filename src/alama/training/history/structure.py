@@ -35,6 +35,7 @@ SURE: Final = 5.0
 NEAR_DAYS: Final = 3
 """So many days before or after a loan was due, a new one is likely to have paid for it."""
 
+_AROUND_DAYS: Final = 14
 _BESIDE_DAYS: Final = 60
 _EXCESS_MIN: Final = 30
 _EXCESS_SHARE: Final = 0.005
@@ -103,12 +104,16 @@ def _rollovers(book: Book) -> list[Oddity]:
     beside = (gap > late + NEAR_DAYS) & (gap <= late + NEAR_DAYS + _BESIDE_DAYS)
     a_day = max(int(np.count_nonzero(beside)), 1) / _BESIDE_DAYS
     found = []
-    span = late + 2.0 * NEAR_DAYS + 1.0
+    # Borrowers come back the more often the shorter a loan is over: near the day on which it was
+    # due what is usual is told by the weeks around that day, not by the two months after it.
+    around = (np.abs(gap) > NEAR_DAYS) & (np.abs(gap) <= NEAR_DAYS + _AROUND_DAYS)
+    usual = max(a_day, int(np.count_nonzero(around)) / (2.0 * _AROUND_DAYS))
+    near = usual * (2.0 * NEAR_DAYS + 1.0)
     close = (gap >= -NEAR_DAYS) & (gap <= late + NEAR_DAYS)
     at_once = np.abs(gap) <= NEAR_DAYS
     many = max(
-        _beyond(close, a_day * float(span.mean()), len(booked)),
-        _beyond(at_once, a_day * (2 * NEAR_DAYS + 1), len(booked)),
+        _beyond(close, near + a_day * float(late.mean()), len(booked)),
+        _beyond(at_once, near, len(booked)),
     )
     if many:
         words = (

@@ -106,7 +106,7 @@ def test_what_a_spreadsheet_could_not_work_out_is_told_by_its_row(tmp_path: Path
     told[3][6] = "#REF!"
     Book().write(path, told)
     found = inspect(path, TARGETS)
-    assert "1 values of amount cannot be read, and stay as they are (row 5)" in found.told
+    assert "1 value of amount cannot be read, and stays as it is (row 5)" in found.told
 
 
 def test_there_are_sixty_and_each_outcome_is_among_them() -> None:

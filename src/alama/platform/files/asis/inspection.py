@@ -542,10 +542,11 @@ class _Inspection:
         for name, (way, found) in read.items():
             unread = found.numbers if way.holds is Holds.NUMBER else found.days
             if way.holds in {Holds.NUMBER, Holds.DAY} and unread.counts["unread"]:
-                self.told.append(
-                    f"{unread.counts['unread']:,} values of {name} cannot be read, and stay as "
-                    f"they are ({unread.where('unread')})"
-                )
+                many = unread.counts["unread"]
+                stay = f"{many:,} values" if many > 1 else "1 value"
+                stay += f" of {name} cannot be read, and stay{'' if many > 1 else 's'} as"
+                stay += f" {'they are' if many > 1 else 'it is'} ({unread.where('unread')})"
+                self.told.append(stay)
 
     def _say(self, what: str, names: Iterable[str]) -> None:
         listed = list(names)
