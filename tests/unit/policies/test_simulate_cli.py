@@ -426,11 +426,12 @@ def test_tables_say_in_which_currency_by_which_policies_and_what_each_column_mea
     policy = seal(msgspec.structs.replace(shifted(-40), id="", name="=HYPERLINK(1)"))
     assert run(written(tmp_path, policy), "--on", repaid, "--tables", table) == 0
     book = load_workbook(table)
-    about = dict(book["about"].iter_rows(min_row=2, values_only=True))
+    rows = book["about"].iter_rows(min_row=2, values_only=True)
+    about = {str(name): str(meaning) for name, meaning in rows}
     assert about["currency"] == "KES"
     assert about["new"].startswith("'=HYPERLINK(1), version ")
-    told = {name for key in about for name in str(key).split(", ")}
-    columns = {cell.value for sheet in book.worksheets[1:] for cell in sheet[1]}
+    told = {name for key in about for name in key.split(", ")}
+    columns = {str(cell.value) for sheet in book.worksheets[1:] for cell in sheet[1]}
     assert {
         name.removesuffix("_low").removesuffix("_high") for name in columns - told - {"name"}
     } <= told
