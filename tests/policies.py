@@ -19,6 +19,7 @@ from alama.core.lending.policy import (
     OwnRule,
     Policy,
     Pricing,
+    Product,
     Repayment,
     StandardLoan,
     Sufficiency,
@@ -132,6 +133,43 @@ def random_policy(rng: Rng) -> Policy:
         return seal(policy)
     except InvalidPolicy:  # a fee that is deducted, and is too much for the cap
         return with_parts(policy, repayment={"fees": Fees.ADDED})
+
+
+def random_products(rng: Rng, policy: Policy) -> Policy:
+    """Give the policy with some products, each with tables of others in the place of its own."""
+    count = int(rng.integers(1, 4))
+    products = [random_product(rng, policy, f"product_{place}") for place in range(count)]
+    default = int(rng.integers(count))
+    products[default] = msgspec.structs.replace(products[default], default=True)
+    try:
+        return seal(msgspec.structs.replace(policy, products=tuple(products)))
+    except InvalidPolicy:  # a fee that is deducted, and is too much for the cap
+        return seal(msgspec.structs.replace(policy, products=(Product("product_0", default=True),)))
+
+
+def random_product(rng: Rng, policy: Policy, name: str) -> Product:
+    """Give a product: terms go with their payments, a price with its caps."""
+    terms, price = random_policy(rng), random_policy(rng)
+    own: dict[str, Any] = {}
+    if rng.random() < 0.7:
+        keys = ("terms_days", "standard_loan", "repayment")
+        own |= {key: getattr(terms, key) for key in keys}
+        if isinstance(terms.repayment, msgspec.UnsetType) or rng.random() < 0.2:
+            own["repayment"] = Repayment(kind=Kind.BULLET)
+    if rng.random() < 0.5:
+        own |= {"pricing": price.pricing, "caps": price.caps}
+    if rng.random() < 0.5:
+        smaller = float(rng.uniform(0.2, 1.0))
+        own["tiers"] = tuple(
+            msgspec.structs.replace(
+                tier,
+                inflow_share=tier.inflow_share * smaller,
+                limit_max=max(int(tier.limit_max // policy.limit_step * smaller), 1)
+                * policy.limit_step,
+            )
+            for tier in policy.tiers
+        )
+    return Product(name, **own)
 
 
 def random_repayment(rng: Rng) -> Repayment | msgspec.UnsetType:

@@ -71,7 +71,7 @@ class Service(NamedTuple):
         method = method or ("GET" if body is None else "POST")
         received = asyncio.run(self._ask(notes, method, target, sent, [body or b""]))
         assert received is not None
-        assert notes.defects == []
+        assert notes.defects == [], notes.defects
         return received
 
     def ask_in_pieces(
@@ -80,7 +80,7 @@ class Service(NamedTuple):
         """POST a body that comes in pieces; one that is None is a caller who has left."""
         notes, sent = Notes(), {"authorization": f"Bearer {self.key}"} | headers
         received = asyncio.run(self._ask(notes, "POST", target, sent, pieces))
-        assert notes.defects == []
+        assert notes.defects == [], notes.defects
         return received
 
     async def _ask(

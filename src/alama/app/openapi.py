@@ -14,7 +14,7 @@ import msgspec
 from alama import __version__
 from alama.app import examples, served
 from alama.app.served import OPERATIONS, PARAMETERS, REPLIES, REQUESTS
-from alama.core.application import CONTROLS, HIDDEN
+from alama.core.application import CONTROLS, HIDDEN, PRODUCT_NAME
 from alama.core.catalogue import Catalogue, Field, Kind, Use
 from alama.core.intake import request_type
 from alama.core.product import PRODUCT
@@ -152,6 +152,12 @@ def _application(schema: Schema, catalogue: Catalogue) -> Schema:
         "description": "Proof that fields were derived by POST /v1/fields, as it gave it. No field "
         "of the application: no model reads it.",
         "maxLength": evidence.TOKEN_MAX,
+    }
+    properties[PRODUCT_NAME] = {
+        "type": ["string", "null"],
+        "description": "Which product of the lender's policy is asked for: one of those that "
+        "GET /v1/catalogue names. The default one where it is not sent. Refused where the policy "
+        "has none.",
     }
     return {
         **schema,

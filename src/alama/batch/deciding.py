@@ -18,7 +18,13 @@ from alama.batch import became
 from alama.batch.columns import FieldColumns
 from alama.batch.scoring import Options, fields_in_cards, points_column, result_schema
 from alama.core import kernel
-from alama.core.application import Application, Value, looks_personal, may_be_word
+from alama.core.application import (
+    PRODUCT_NAME,
+    Application,
+    Value,
+    looks_personal,
+    may_be_word,
+)
 from alama.core.assess import Assessment, assess
 from alama.core.catalogue import Catalogue, Field, Kind, Use
 from alama.core.errors import FileProblem
@@ -71,6 +77,9 @@ def _counter(said: Assessment, part: str) -> int | None:
     return None if loan is None else getattr(loan, part)
 
 
+_PRODUCT: Final = _Part(PRODUCT_NAME, pa.string(), attrgetter("product"))
+
+
 class TableDeciding:
     """A policy, laid out for its model, over the columns of one file.
 
@@ -106,13 +115,16 @@ class TableDeciding:
             if name in source.names
         }
         _refuse_prohibited(source, policy)
-        known = {*catalogue.position, *options.keep}
+        self._product = [PRODUCT_NAME] if policy.products and PRODUCT_NAME in source.names else []
+        known = {*catalogue.position, *options.keep, *self._product}
         self.ignored = tuple(name for name in source.names if name not in known)
         self.absent = self._file.absent
         self.meant = self._file.meant(self.ignored)
         self.markers = self._file.markers
         tells = policy.counter_offers is not CounterOffers.NONE
-        self._parts = (*_PARTS, *_COUNTER_PARTS) if tells else _PARTS
+        self._parts: tuple[_Part, ...] = (*_PARTS, *_COUNTER_PARTS) if tells else _PARTS
+        if policy.products:
+            self._parts += (_PRODUCT,)
         self._shown = fields_in_cards(policy.model.model) if options.contributions else ()
         self.schema = self._schema()
 
@@ -123,9 +135,9 @@ class TableDeciding:
         """
         self.figures = Figures()
         first_row = 1
-        for batch, columns in self._file.read(CHUNK_ROWS, self._options.keep):
+        for batch, columns in self._file.read(CHUNK_ROWS, [*self._options.keep, *self._product]):
             self._refuse_forbidden(columns, first_row)
-            yield self._decided(batch, columns)
+            yield self._decided(batch, columns, self._products(batch, first_row))
             first_row += batch.num_rows
 
     def _refuse_forbidden(self, columns: Mapping[str, Column], first_row: int) -> None:
@@ -140,11 +152,28 @@ class TableDeciding:
             hint = "leave these columns out or empty; nothing was written"
             raise FileProblem(message, hint=hint)
 
-    def _decided(self, batch: pa.RecordBatch, columns: Mapping[str, Column]) -> pa.RecordBatch:
+    def _products(self, batch: pa.RecordBatch, first_row: int) -> Sequence[str | None]:
+        """Give the product of each row, or refuse one that the policy has not."""
+        if not self._product:
+            return [None] * batch.num_rows
+        asked = _products(batch, first_row)
+        known = self.policy.products
+        for row, product in enumerate(asked, start=first_row):
+            if product is not None and product not in known:
+                message = f"column {PRODUCT_NAME}, row {row}: must be one of {', '.join(known)}"
+                raise FileProblem(message, hint="an empty one is the first; nothing was written")
+        return asked
+
+    def _decided(
+        self,
+        batch: pa.RecordBatch,
+        columns: Mapping[str, Column],
+        products: Sequence[str | None],
+    ) -> pa.RecordBatch:
         model = self.policy.model
         said = [
             assess(model, self.policy, application)
-            for application in applications(model.catalogue, columns, batch.num_rows)
+            for application in applications(model.catalogue, columns, products)
         ]
         for one in said:
             self.figures.add(_stance(one))
@@ -225,7 +254,8 @@ class TableCases:
         self._file = FieldColumns(source, self._fields)
         self._reference = next((name for name in REFERENCES if name in source.names), None)
         self._became = became.columns_in(source.names)
-        known = {*catalogue.position, *REFERENCES, *self._became}
+        self._product = [name for name in source.names if name == PRODUCT_NAME]
+        known = {*catalogue.position, *REFERENCES, *self._became, *self._product}
         self.ignored = tuple(name for name in source.names if name not in known)
         self.absent = self._file.absent
         self.meant = self._file.meant(self.ignored)
@@ -269,11 +299,13 @@ class TableCases:
     def _cases(self) -> Iterator[Case]:
         self.unnamed = 0
         self.ended = False
-        keep = [*self._became, *([] if self._reference is None else [self._reference])]
+        keep = [*self._became, *self._product]
+        keep += [] if self._reference is None else [self._reference]
         row = 1
         for batch, columns in self._file.read(CASES_AT_ONCE, keep):
             references = self._references(batch, row)
-            read = applications(self._catalogue, columns, batch.num_rows)
+            products = _products(batch, row) if self._product else [None] * batch.num_rows
+            read = applications(self._catalogue, columns, products)
             told = became.read(batch, self._became, row)
             for reference, application, (month, known) in zip(references, read, told, strict=True):
                 yield Case(reference, application, month, known)
@@ -297,19 +329,26 @@ def _is_usable(reference: str) -> bool:
     return may_be_word(reference) and not looks_personal(reference)
 
 
-def applications(
-    catalogue: Catalogue, columns: Mapping[str, Column], rows: int
-) -> Iterator[Application]:
-    """Give the applications of so many rows; a field without a column is not given by any.
+def _products(batch: pa.RecordBatch, first_row: int) -> Sequence[str | None]:
+    named = file_columns.words(batch.column(PRODUCT_NAME), PRODUCT_NAME, first_row)
+    vocabulary = [*named.vocabulary, None]  # the last answers for code -1
+    return [vocabulary[code] for code in named.codes.tolist()]
 
-    The columns already keep the rules of the catalogue.
+
+def applications(
+    catalogue: Catalogue, columns: Mapping[str, Column], products: Sequence[str | None]
+) -> Iterator[Application]:
+    """Give the applications of the rows that ask for these products, None for the default one.
+
+    The columns already keep the rules of the catalogue; a field without one is not given by any.
     """
-    nothing: Sequence[Value] = [None] * rows
+    nothing: Sequence[Value] = [None] * len(products)
     by_field = [
         _values(columns[field.name], field) if field.name in columns else nothing
         for field in catalogue.fields
     ]
-    return map(Application, zip(*by_field, strict=True))
+    rows = zip(zip(*by_field, strict=True), products, strict=True)
+    return (Application(values, None, None, product) for values, product in rows)
 
 
 def _values(column: Column, field: Field) -> Sequence[Value]:

@@ -70,6 +70,11 @@ _REMEMBERED: Final = (
     "POST /v1/loans"
 )
 
+_NO_PRODUCTS: Final = "is not a field: the lender's policy has no products"
+
+PRODUCT_NAME: Final = "product"
+"""What a request may say beside the fields of the catalogue, where the policy has products."""
+
 _SUGGESTIONS_MAX: Final = 20
 """How many unknown names are compared with the known ones: it takes a while, and a body may hold
 thousands of them."""
@@ -81,12 +86,14 @@ class Application(msgspec.Struct, frozen=True, gc=False):
     They already keep the rules; `read` is the door for those that may not. `spelled` names each
     given field as the caller spelled it, so that an answer can speak the caller's language; None
     means every field is spelled by its own name. `memory` is what the borrower is remembered by,
-    whose values then stand among the others.
+    whose values then stand among the others. `product` is the one that is asked for, or the default
+    one; None: the policy has no products.
     """
 
     values: tuple[Value, ...]
     spelled: Mapping[int, str] | None = None
     memory: Remembered | None = None
+    product: str | None = None
 
 
 def remembering(
@@ -101,7 +108,7 @@ def remembering(
     position = catalogue.position
     if memory.NAMES.isdisjoint(position):  # as nearly always: no model has learned from them
         values = (*application.values[: len(catalogue.fields)], *astuple(remembered))
-        return Application(values, application.spelled, remembered)
+        return Application(values, application.spelled, remembered, application.product)
     placed = list(application.values[: len(catalogue.fields)])
     for field, value in zip(memory.FIELDS, astuple(remembered), strict=True):
         place = position.get(field.name)
@@ -109,7 +116,7 @@ def remembering(
             placed.append(value)
         else:
             placed[place] = value
-    return Application(tuple(placed), application.spelled, remembered)
+    return Application(tuple(placed), application.spelled, remembered, application.product)
 
 
 def fold(word: str) -> str:
@@ -132,9 +139,11 @@ def read(
     sent: Mapping[str, object],
     repeated: Sequence[str] = (),
     is_word: Callable[[str], bool] = may_be_word,
+    products: Sequence[str] | None = (),
 ) -> Application:
     """Parse what was sent, or raise `InvalidApplication` with every broken rule at once.
 
+    `products` are those that may be asked for, the default one first; None: any.
     `repeated` are names that stood more than once, of which a mapping keeps one value. Beyond
     `FAULTS_MAX` broken rules are only counted: a body has room for thousands.
     """
@@ -145,6 +154,11 @@ def read(
     unlisted = len(repeated) - len(problems)
     values: list[Value] = [None] * len(catalogue.fields)
     spelled: dict[int, str] = {}
+    product = None
+    if products is None or products:
+        product = sent.get(PRODUCT_NAME)
+        sent = {name: raw for name, raw in sent.items() if name != PRODUCT_NAME}
+        problems += _problems_of_product(product, products or ())
     for name, raw in sent.items():
         place = catalogue.position.get(name)
         if place is None or catalogue.fields[place].use is Use.MEMORY:
@@ -173,7 +187,17 @@ def read(
     if problems:
         raise InvalidApplication(problems, unlisted)
     aliased = any(catalogue.fields[place].name != name for place, name in spelled.items())
-    return Application(tuple(values), spelled if aliased else None)
+    if product is None and products:
+        product = products[0]
+    named = None if product is None else str(product)
+    return Application(tuple(values), spelled if aliased else None, None, named)
+
+
+def _problems_of_product(raw: object, products: Sequence[str]) -> list[FieldProblem]:
+    if not products or raw is None or raw in products:
+        return []
+    code = "out_of_range" if isinstance(raw, str) else "wrong_type"
+    return [FieldProblem(PRODUCT_NAME, code, f"must be one of {', '.join(products)}")]
 
 
 def _unknown(catalogue: Catalogue, name: str, *, suggest: bool) -> FieldProblem:
@@ -181,6 +205,8 @@ def _unknown(catalogue: Catalogue, name: str, *, suggest: bool) -> FieldProblem:
         return FieldProblem(name, "prohibited_field", "must never be sent for a credit decision")
     if name in memory.NAMES:
         return FieldProblem(name, "unknown_field", _REMEMBERED)
+    if name == PRODUCT_NAME:
+        return FieldProblem(name, "unknown_field", _NO_PRODUCTS)
     comparable = list(catalogue.position) if suggest and len(name) <= WORD_LENGTH_MAX else []
     near = difflib.get_close_matches(name, comparable, n=1, cutoff=0.6)
     advice = f"is not a field; did you mean {near[0]}?" if near else "is not a field"

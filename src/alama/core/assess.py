@@ -92,6 +92,9 @@ class Assessment(ExplainedScore, frozen=True, omit_defaults=True):
     places of the values in the tables of the card, in its order; records from before they were kept
     have none. `counter` is told where the policy makes counter-offers and there is one. `memory` is
     what the borrower was remembered by at that moment; None: nobody was named.
+
+    It has 15 fields, which is the most: of more, `msgspec` writes another header than a receipt,
+    which knows the fields alone, could write again.
     """
 
     tier: str
@@ -106,6 +109,12 @@ class Assessment(ExplainedScore, frozen=True, omit_defaults=True):
     proven: Proven | msgspec.UnsetType = msgspec.UNSET
     memory: Remembered | None = None
     # No more than fifteen: what has one more is written otherwise, and a receipt could not tell.
+
+    @property
+    def product(self) -> str | None:
+        """Which product of the policy decided; None: it has none."""
+        said = self.offer.product
+        return None if isinstance(said, msgspec.UnsetType) else said
 
     @property
     def propensity(self) -> Probability | None:
@@ -141,9 +150,11 @@ def assess(
 ) -> Assessment:
     """Score, calibrate, explain, decide and price; the policy is laid out for this model.
 
+    Of a policy with products the one that the application asks for decides.
     `around` is what decides beside the application.
     """
     assert policy.model is model
+    policy = policy.for_product(application.product)
     scorecard = model.scorecard_for(application)
     values = policy.as_asked(application.values)
     scored = scorecard.score(values)

@@ -9,17 +9,23 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from typing import TYPE_CHECKING, Annotated, Any, Final, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, NoReturn
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from alama.core.application import Application, looks_personal, may_be_word, read
+from alama.core.application import (
+    PRODUCT_NAME,
+    Application,
+    looks_personal,
+    may_be_word,
+    read,
+)
 from alama.core.catalogue import WORD_LENGTH_MAX, Catalogue, Field, Kind, Use
 from alama.core.errors import MalformedDocument
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
 
 _DIGITS_MAX: Final = 400
@@ -30,15 +36,24 @@ class Intake:
     """Reads the bodies of one catalogue.
 
     `is_word` says which words they may hold; those that were stored keep the rules of their day
-    (`may_have_been_word`).
+    (`may_have_been_word`). `products` are those that they may ask for, the default one first;
+    None: whatever they asked for in their day.
     """
 
-    def __init__(self, catalogue: Catalogue, is_word: Callable[[str], bool] = may_be_word) -> None:
+    def __init__(
+        self,
+        catalogue: Catalogue,
+        is_word: Callable[[str], bool] = may_be_word,
+        products: Collection[str] | None = (),
+    ) -> None:
         fields = catalogue.fields
         others = [place for place, field in enumerate(fields) if field.other_spelling]
         self._catalogue = catalogue
         self._is_word = is_word
-        self._decoder = msgspec.json.Decoder(request_type(catalogue))
+        self._products = None if products is None else tuple(products)
+        self._asks_for_product = products is None or bool(products)
+        self._product = self._products[0] if self._products else None
+        self._decoder = msgspec.json.Decoder(request_type(catalogue, self._products))
         self._width = len(fields)
         self._other_spellings = tuple(
             (place, str(fields[place].other_spelling), len(fields) + rank)
@@ -76,13 +91,20 @@ class Intake:
         # Each member brings a colon: as many colons as names, and no name stands twice.
         if body.count(b":") != len(sent) - sent.count(UNSET):
             return None
+        product = self._product
+        if self._asks_for_product:
+            *others, said = sent
+            sent = tuple(others)
+            product = said or product
         values: list[Any] = [None if value is UNSET else value for value in sent[: self._width]]
         spelled = None
         if sent[self._width :] != self._nothing_respelled:
             spelled = self._gather_other_spellings(sent, values)
             if spelled is None:
                 return None
-        return Application(tuple(values), spelled) if self._settle(values) else None
+        if not self._settle(values):
+            return None
+        return Application(tuple(values), spelled, None, product)
 
     def _gather_other_spellings(
         self, sent: tuple[Any, ...], values: list[Any]
@@ -137,26 +159,25 @@ class Intake:
         sent = members(body)
         times_sent = Counter(name for name, _ in sent)
         repeated = [name for name, times in times_sent.items() if times > 1]
-        return read(self._catalogue, dict(sent), repeated, self._is_word)
+        return read(self._catalogue, dict(sent), repeated, self._is_word, self._products)
 
 
-def request_type(catalogue: Catalogue) -> type[msgspec.Struct]:
-    """Make the type of a body: names in catalogue order, then the other spellings.
+def request_type(catalogue: Catalogue, products: Sequence[str] | None = ()) -> type[msgspec.Struct]:
+    """Make the type of a body: names in catalogue order, the other spellings, then the product.
 
     Required fields may be missing here, since either spelling will do: the intake looks at them.
     """
     named = [(field.name, field) for field in catalogue.fields]
     respelled = [(field.other_spelling, field) for field in catalogue.fields]
-    return msgspec.defstruct(
-        "Application",
-        [
-            (name, _value_type(field) | None | UnsetType, UNSET)
-            for name, field in [*named, *respelled]
-            if name is not None
-        ],
-        frozen=True,
-        forbid_unknown_fields=True,
-    )
+    members = [
+        (name, _value_type(field) | None | UnsetType, UNSET)
+        for name, field in [*named, *respelled]
+        if name is not None
+    ]
+    if products is None or products:
+        known: Any = str if products is None else Literal[*products]
+        members.append((PRODUCT_NAME, known | None | UnsetType, UNSET))
+    return msgspec.defstruct("Application", members, frozen=True, forbid_unknown_fields=True)
 
 
 def _value_type(field: Field) -> Any:  # noqa: ANN401  a type made of the catalogue's ranges

@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 from alama.core import model as models
-from alama.core.application import may_have_been_word, remembering
+from alama.core.application import may_have_been_word
 from alama.core.assess import assess
 from alama.core.errors import InvalidPolicy, UnknownCurrency
 from alama.core.intake import Intake
@@ -25,7 +25,7 @@ from alama.monitoring.challengers import Challenger, Challengers, Progress, Shad
 from alama.platform import ids
 from alama.platform.database.database import safe_for_several
 from alama.platform.errors import Erased, MasterKeyMissing, StoreUnavailable, StoreUnfit
-from alama.scoring.replay import open_score
+from alama.scoring.replay import as_decided, open_score
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -153,7 +153,7 @@ class Shadowing:
         stored = models.stored(self._registry.model(model_id), model_id)
         own = own_fields_ever(self._registry, lender.id)
         model = ReadyModel(reading(stored, own), lender.currency)
-        return ReadyChallenger(model, Intake(model.catalogue, may_have_been_word))
+        return ReadyChallenger(model, Intake(model.catalogue, may_have_been_word, None))
 
     def _lay_out(self, model: ReadyModel, policy_id: str) -> ReadyPolicy | _Unfit:
         """Lay a policy out for a challenger; where that fails once it fails for every score."""
@@ -165,8 +165,7 @@ class Shadowing:
 
 
 def _shadow(asked: ReadyChallenger, policy: ReadyPolicy, row: ScoreRow, sealed: Sealed) -> Shadow:
-    sent = asked.intake.read(sealed.application)
-    application = remembering(sent, sealed.assessment.memory, asked.model.catalogue)
+    application = as_decided(asked.intake, sealed, asked.model.catalogue)
     # What held then, such as a pause, holds for both: else two days would be compared.
     said = assess(asked.model, policy, application, sealed.assessment.circumstances(policy))
     return Shadow(

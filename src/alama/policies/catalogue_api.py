@@ -18,8 +18,11 @@ from alama.platform.http.exchange import Call, Reply, encode_json, private_json
 from alama.platform.http.operation import Json, Operation, Success, reference
 from alama.platform.http.problems import BadParameter
 from alama.platform.timeouts import run_with_timeout
+from alama.scoring.directory import ActiveModel
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from alama.core.catalogue import Field
     from alama.lenders.installation import Installation
     from alama.lenders.store import Registry
@@ -60,6 +63,13 @@ class SendableFields(msgspec.Struct, frozen=True):
     version: Annotated[str | None, Meta(description="What the lender calls them; null: as above.")]
     fields: Annotated[list[SendableField], Meta(description="The product's, then the own ones.")]
     prohibited: Annotated[list[str], Meta(description="Names that are refused from everybody.")]
+    products: Annotated[
+        list[str],
+        Meta(
+            description="What `product` may name, the default one first; empty: the policy has "
+            "none, and `product` is refused."
+        ),
+    ] = []
 
 
 REPLIES: Final = (SendableFields,)
@@ -83,8 +93,8 @@ class CatalogueEndpoint:
         tag="Scores",
         summary="Read what may be sent",
         description="Every field that an application of this key may hold: those of the product, "
-        "then those that the lender has declared, which nobody else may send. Any key may ask, "
-        "whatever its scopes.",
+        "then those that the lender has declared, which nobody else may send; and the products of "
+        "the policy in force. Any key may ask, whatever its scopes.",
         any_key=True,
         replies={200: Success("The fields.", reference("SendableFields"), examples=("catalogue",))},
         refusals=(BadParameter, ModelUnavailable),
@@ -97,17 +107,20 @@ class CatalogueEndpoint:
             own = await run_with_timeout(lambda: own_fields_in_force(self._registry, lender))
         except InvalidFields as damaged:
             raise ModelUnavailable(damaged) from None
-        return private_json(catalogue_reply(own), headers)
+        active = caller.active
+        products = active.policy.products if isinstance(active, ActiveModel) else ()
+        return private_json(catalogue_reply(own, products), headers)
 
 
-def catalogue_reply(own: OwnFields) -> bytes:
-    """Tell what may be sent to somebody who has these own fields."""
+def catalogue_reply(own: OwnFields, products: Iterable[str] = ()) -> bytes:
+    """Tell what may be sent to somebody who has these own fields, and a policy with products."""
     return encode_json(
         SendableFields(
             fields_id=own.id or None,
             version=own.version or None,
             fields=[_told(field) for field in answering(PRODUCT, own).fields],
             prohibited=list(PRODUCT.prohibited),
+            products=list(products),
         )
     )
 

@@ -139,7 +139,8 @@ def _best(simulation: Simulation) -> Iterator[str]:
     if low != high:
         said += f"; cut-offs from {low} to {high} cannot be told apart from it"
     now = cut_off_of(simulation.new.policy)
-    yield said + ("." if now is None else f". The new policy approves from {now} on.")
+    whose = "The default product of the" if simulation.new.earned_by_product else "The"
+    yield said + ("." if now is None else f". {whose} new policy approves from {now} on.")
 
 
 # ----------------------------------------------------------------------------------------- tables
@@ -200,6 +201,7 @@ _MEANINGS: Final = {
 def tables(simulation: Simulation) -> Sequence[Sheet]:
     """Give every table of money, with its figures unrounded."""
     old, new = simulation.old, simulation.new
+    products = beside(old.earned_by_product, new.earned_by_product)
     sets = {
         "both policies lend": simulation.kept,
         "only the new one": simulation.let_in,
@@ -220,6 +222,7 @@ def tables(simulation: Simulation) -> Sequence[Sheet]:
         _sheet("tiers", beside(old.earned_by_tier, new.earned_by_tier)),
         _sheet("terms", beside(old.earned_by_term, new.earned_by_term)),
         _sheet("months", beside(old.earned_by_month, new.earned_by_month)),
+        *([_sheet("products", products)] if products else ()),
         Sheet("swaps", (*_NAMED, *_MONEY), swaps),
         Sheet(
             "cut_offs",

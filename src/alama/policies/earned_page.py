@@ -94,6 +94,7 @@ def _groups(simulation: Simulation) -> Iterator[tuple[str, Beside]]:
         ("Tier", beside(old.earned_by_tier, new.earned_by_tier)),
         ("Term", beside(old.earned_by_term, new.earned_by_term)),
         ("Month", beside(old.earned_by_month, new.earned_by_month)),
+        ("Product", beside(old.earned_by_product, new.earned_by_product)),
     ):
         if len(pairs) > 1:
             yield noun, pairs

@@ -15,7 +15,6 @@ from alama.core import receipts
 from alama.core.assess import Assessment
 from alama.core.chain import Link, UnreadableBody, names
 from alama.core.errors import AlamaError, InvalidReceipt
-from alama.core.lending.ready_policy import ReadyPolicy
 from alama.core.model import Model, ReadyModel
 from alama.core.own_fields import NOTHING, OwnFields, reading
 from alama.core.receipts import KeptScore, Receipt
@@ -23,7 +22,7 @@ from alama.platform.errors import Kind, StoreUnfit
 from alama.protection.audit.signers import trusted_keys
 from alama.protection.audit.store import Trail
 from alama.scoring.records import ScoreRow, Sealed, StoredScore
-from alama.scoring.replay import Record, open_packed
+from alama.scoring.replay import Record, open_packed, record_of
 from alama.scoring.store import Scores
 from alama.vault.store import SqlVaultKeys
 
@@ -156,7 +155,7 @@ def recall(receipt: Receipt, model: Model, policy: Policy, own: OwnFields = NOTH
     )
     sealed = Sealed(receipt.application.encode(), said)
     ready = ReadyModel(reading(model, own) if own.fields else model, policy.currency)
-    return Record(row, sealed, ready, ReadyPolicy(policy, ready))
+    return record_of(row, sealed, ready, policy)
 
 
 def assessment_of(receipt: Receipt) -> Assessment:

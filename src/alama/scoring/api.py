@@ -86,6 +86,10 @@ BaseScore = Annotated[float, Meta(description="What the contributions are added 
 ModelHash = Annotated[str, Meta(description="Content hash of the model.")]
 PolicyHash = Annotated[str, Meta(description="Content hash of the policy.")]
 
+ProductName = Annotated[
+    str | UnsetType,
+    Meta(description="Which product decided; not there where the policy has none."),
+]
 Rules = Annotated[
     list[str],
     Meta(
@@ -313,6 +317,7 @@ class Scored(Concluded, frozen=True):
 class ScoreReply(Scored, frozen=True):
     """A score, and the lending decision that follows from it."""
 
+    product: ProductName = UNSET
     base_score: Annotated[
         float | UnsetType,
         Meta(description="With `expand`: what the contributions are added to."),
@@ -384,6 +389,7 @@ def _reply(given: Given) -> ScoreReply:
         shap_values(said),
         given.request_id,
         given.processing_ms,
+        said.offer.product,
     )
 
 

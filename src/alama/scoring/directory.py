@@ -44,6 +44,7 @@ from alama.vault.ring import Ring
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from alama.core.application import Application
     from alama.core.assess import Proven
     from alama.core.model import Model
     from alama.lenders.store import Registry
@@ -70,7 +71,7 @@ class ActiveModel(NamedTuple):
     `always` are rules that hold whatever the day brings. They belong to the model: keys of one book
     may be answered by different ones for the second in which a new model reaches them, while all of
     them share the day. The intake reads what may be sent: also the lender's own fields, where it
-    has any, and `fields_id` then names them.
+    has any, and `fields_id` then names them; and a product, where the policy has any.
     """
 
     model: ReadyModel
@@ -89,6 +90,13 @@ class ActiveModel(NamedTuple):
     def holds(self) -> tuple[Rule, ...]:
         """Why every decision is left to a person at this moment."""
         return self.always + self.day.holds
+
+    def for_application(self, application: Application) -> ActiveModel:
+        """Give what answers an application: the product that it asks for, where there are any."""
+        product = application.product
+        if product is None or product == self.policy.product:
+            return self
+        return self._replace(policy=self.policy.for_product(product))
 
     def around(
         self, subject: bytes | None, region: str | None, draw: float | None, at_us: int
@@ -328,11 +336,12 @@ class Directory:
         fields = own_fields_by_id(self._registry, *own)
         ready = ReadyModel(reading(model, fields), policy.currency)
         active = ActiveModel(ready, ReadyPolicy(policy, ready))
+        products = active.policy.products
         if fields.fields:
             active = active._replace(fields_id=own.fields_id)
-        elif memory.NAMES.isdisjoint(ready.catalogue.position):
+        elif not products and memory.NAMES.isdisjoint(ready.catalogue.position):
             return active
-        return active._replace(intake=Intake(ready.catalogue))
+        return active._replace(intake=Intake(ready.catalogue, products=products))
 
 
 class _Own(NamedTuple):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated
 
 import msgspec
-from msgspec import Meta
+from msgspec import UNSET, Meta
 
 from alama.core.errors import InvalidApplication, MalformedDocument, UnknownField, UnknownGoal
 from alama.core.reasons.advice import Advice
@@ -32,6 +32,7 @@ from alama.scoring.api import (
     ModelHash,
     PolicyHash,
     ProcessingMs,
+    ProductName,
     Reason,
     Rules,
     Score,
@@ -187,6 +188,7 @@ class ExplainReply(Concluded, frozen=True):
         ),
     ]
     processing_ms: ProcessingMs
+    product: ProductName = UNSET
 
 
 def explain_reply(explained: Explained) -> bytes:
@@ -221,6 +223,7 @@ def explain_reply(explained: Explained) -> bytes:
             policy=policy.id,
             request_id=explained.request_id,
             processing_ms=explained.processing_ms,
+            product=said.offer.product,
         )
     )
 

@@ -218,7 +218,8 @@ def _question(args: argparse.Namespace, policy: ReadyPolicy) -> _Question:
     )
     spoken = language(args.language)
     application = _application(args, policy.model, policy)
-    return _Question(ReadyRecourse(policy), application, sought, spoken)
+    recourse = ReadyRecourse(policy.for_product(application.product))
+    return _Question(recourse, application, sought, spoken)
 
 
 def _laid_out(args: argparse.Namespace) -> tuple[ReadyModel, ReadyPolicy | InvalidPolicy]:
@@ -266,7 +267,8 @@ def _application(
     document = sample_application() if args.file is None else read_document(args.file)
     source = "the sample application" if args.file is None else named(args.file)
     try:
-        application = Intake(ready.catalogue).read(document)
+        products = () if policy is None else policy.products
+        application = Intake(ready.catalogue, products=products).read(document)
         if policy is not None:
             policy.refuse_forbidden(application)
     except MalformedDocument as error:

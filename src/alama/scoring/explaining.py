@@ -99,6 +99,7 @@ class Explaining:
             body = await self._sandbox.stand_in(caller, body)
         application = active.intake.read(body)
         active.policy.refuse_forbidden(application)
+        active = active.for_application(application)
         sought = question.sought(active)
         reference = active.intake.reference_of(application)
         subject = None if reference is None else caller.subject(reference)

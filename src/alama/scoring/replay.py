@@ -37,7 +37,9 @@ from alama.vault.vault import Locked, Vault
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from alama.core.application import Application
     from alama.core.catalogue import Catalogue
+    from alama.core.lending.policy import Policy
     from alama.lenders.store import Registry
     from alama.scoring.store import Scores
 
@@ -94,13 +96,26 @@ def recall(registry: Registry, vault: Vault, stored: StoredScore) -> Record:
     own = own_fields_by_id(registry, row.lender, sealed.fields or None)
     policy = policy_text.decode(registry.policy(row.policy_id), row.policy_id)
     model = models.stored(registry.model(row.model_id), row.model_id)
-    ready = ReadyModel(reading(model, own), policy.currency)
-    return Record(row, sealed, ready, ReadyPolicy(policy, ready))
+    return record_of(row, sealed, ReadyModel(reading(model, own), policy.currency), policy)
+
+
+def record_of(row: ScoreRow, sealed: Sealed, model: ReadyModel, policy: Policy) -> Record:
+    """Lay the policy out as it spoke: by the product that decided."""
+    ready = ReadyPolicy(policy, model).for_product(sealed.assessment.product)
+    return Record(row, sealed, model, ready)
+
+
+def as_decided(intake: Intake, sealed: Sealed, catalogue: Catalogue) -> Application:
+    """Read an application as it was decided on: with what was remembered, and by its product."""
+    said = sealed.assessment
+    application = intake.read(sealed.application)
+    application = msgspec.structs.replace(application, product=said.product)
+    return remembering(application, said.memory, catalogue)
 
 
 def replay(record: Record) -> tuple[Difference, ...]:
     """Assess a stored application again and say what differs; nothing should."""
-    intake = Intake(record.model.catalogue, may_have_been_word)
+    intake = Intake(record.model.catalogue, may_have_been_word, record.policy.products)
     said = record.sealed.assessment
     application = intake.read(record.sealed.application)
     application = remembering(application, said.memory, record.model.catalogue)
@@ -194,7 +209,7 @@ class StoredCases:
         self._vault = vault
         self._book = book
         self._catalogue = catalogue
-        self._intake = Intake(catalogue, may_have_been_word)
+        self._intake = Intake(catalogue, may_have_been_word, products=None)
         self.unfit = 0
         self.erased = 0
 
@@ -232,8 +247,7 @@ class StoredCases:
         row = stored.row
         try:
             sealed = open_score(self._vault, stored)
-            sent = self._intake.read(sealed.application)
-            application = remembering(sent, sealed.assessment.memory, self._catalogue)
+            application = as_decided(self._intake, sealed, self._catalogue)
             known = None if became is None else _known(row, became)
             month = month_name(day_of(row.created_us))
             return Case(row.request_id, application, month, known)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
+from alama.core.application import PRODUCT_NAME
 from alama.core.errors import FieldProblem, InvalidApplication
 from alama.core.model import money_factor
 from alama.core.product import PRODUCT
@@ -100,7 +101,7 @@ class Sandbox:
         fixture = fixtures().get(_SLOW_AS if reference == SLOW else reference)
         if fixture is None:
             raise InvalidApplication([_unknown(reference)])
-        return stand_in_for(fixture, active, reference)
+        return stand_in_for(fixture, active, reference, application.product)
 
     async def _wait(self) -> None:
         if self._slow >= SLOW_AT_ONCE:
@@ -112,9 +113,12 @@ class Sandbox:
             self._slow -= 1
 
 
-def stand_in_for(fixture: Fixture, active: ActiveModel, reference: str) -> bytes:
+def stand_in_for(
+    fixture: Fixture, active: ActiveModel, reference: str, product: str | None = None
+) -> bytes:
     """Give the application of a fixture, its money in the currency of the policy.
 
+    It asks for the product that was asked for.
     Without the fields that the policy forbids, which nobody has sent.
     """
     factor = money_factor(active.model.model, active.policy.policy.currency)
@@ -126,7 +130,8 @@ def stand_in_for(fixture: Fixture, active: ActiveModel, reference: str) -> bytes
         for name, value in fixture.application.items()
         if name not in forbidden
     }
-    return msgspec.json.encode(said | {"applicant_ref": reference})
+    asked = {} if product is None else {PRODUCT_NAME: product}
+    return msgspec.json.encode(said | asked | {"applicant_ref": reference})
 
 
 def _unknown(reference: str) -> FieldProblem:

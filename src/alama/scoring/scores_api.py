@@ -43,6 +43,7 @@ from alama.scoring.api import (
     ModelHash,
     OfferDetail,
     PolicyHash,
+    ProductName,
     RequestId,
     Score,
     Scored,
@@ -151,6 +152,7 @@ class ScoreRecord(Scored, frozen=True, kw_only=True):
     outcome: Annotated[
         ScoreOutcome | None, Meta(description="What became of the loan; null: nothing is known.")
     ] = None
+    product: ProductName = UNSET
 
 
 class ScoreListed(msgspec.Struct, frozen=True, gc=False):
@@ -202,6 +204,7 @@ def score_record(row: ScoreRow, sealed: Sealed, sequel: Sequel) -> bytes:
             evidence=None if said.proven is UNSET else _evidence(said.proven),
             review=None if sequel.review is None else _review(sequel.review),
             outcome=None if sequel.outcome is None else _outcome(sequel.outcome),
+            product=said.offer.product,
         )
     )
 

@@ -323,7 +323,7 @@ class Scoring:
         """Give the reply, and what will be done when it may be sent."""
         caller, arrival, once = asked.caller, asked.arrival, asked.once
         application = asked.application
-        active = caller.active_model()
+        active = caller.active_model().for_application(application)
         hour = hour_of(arrival.at_us)
         standing = None
         if known is not None:

@@ -74,7 +74,9 @@ def drawing(
     sources = [f"{model.name}, {said.card} scorecard, {short_id(model.id)}"]
     objections = {}
     if policy is not None:
-        sources.append(f"{_field_title(policy.policy)}, {short_id(policy.id)}")
+        product = said.product if isinstance(said, Assessment) else None
+        named = _field_title(policy.policy) + (f", product {product}" if product else "")
+        sources.append(f"{named}, {short_id(policy.id)}")
         objections = {rule.name: rule.says for rule in policy.policy.rules if rule.says}
     beside = Beside(sources, ready.catalogue, ready.currency, objections)
     return picture(said, beside, console)

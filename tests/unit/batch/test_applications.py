@@ -15,7 +15,7 @@ def test_columns_become_rows_in_the_order_of_the_catalogue() -> None:
             "avg_inflow": np.array([9_000.5, 41_000.0]),
             "mm_months": np.array([np.nan, 60.0]),
         },
-        2,
+        ["weekly", None],
     )
     place = PRODUCT.position
     assert first.values[place["region"]] == "kiambu"
@@ -24,8 +24,9 @@ def test_columns_become_rows_in_the_order_of_the_catalogue() -> None:
     assert second.values[place["region"]] is None
     months = second.values[place["mm_months"]]
     assert (months, type(months)) == (60, int)
+    assert (first.product, second.product) == ("weekly", None)
 
 
 def test_without_any_column_nothing_is_given() -> None:
-    (only,) = applications(PRODUCT, {}, 1)
+    (only,) = applications(PRODUCT, {}, [None])
     assert set(only.values) == {None}

@@ -14,6 +14,7 @@ from alama.batch.scoring import Options, Tally, score_table
 from alama.core.application import read
 from alama.core.assess import assess, explain_score
 from alama.core.errors import FileProblem
+from alama.core.lending import draft, policy_text
 from alama.core.lending.draft import default_policy
 from alama.core.lending.policy import Decision, Policy
 from alama.core.lending.policy_check import seal
@@ -22,6 +23,7 @@ from alama.core.model import ReadyModel
 from alama.platform.files.reader import open_table
 from tests.factories import a_model
 from tests.policies import with_parts
+from tests.unit.core.lending.test_products import TWO
 
 CORE: dict[str, list[Any]] = {
     "mm_months": [3, 24, 60, 1],
@@ -243,3 +245,29 @@ def test_a_policy_that_makes_no_counter_offers_adds_no_columns(
     silent = seal(msgspec.structs.replace(policy.policy, counter_offers=msgspec.UNSET))
     table, _, _ = decided(tmp_path, ReadyPolicy(silent, policy.model), CORE)
     assert "counter_offer" not in table.column_names
+
+
+def test_each_row_is_decided_on_by_the_product_that_it_asks_for(
+    tmp_path: Path, model: ReadyModel
+) -> None:
+    ready = ReadyPolicy(policy_text.read(draft.default_text("KES") + TWO.encode()), model)
+    asked = ["weekly", None, "", " monthly "]
+    table, made, _ = decided(tmp_path, ready, {**CORE, "product": asked})
+    assert "product" not in made.ignored
+    assert table["product"].to_pylist() == ["weekly", "monthly", "monthly", "monthly"]
+    for row, found in zip(pa.table(CORE).to_pylist(), table.to_pylist(), strict=True):
+        said = assess(model, ready.for_product(found["product"]), read(model.catalogue, row))
+        assert found["recommended_term_days"] == said.offer.term_days
+        assert found["recommended_apr"] == said.offer.apr
+
+
+def test_a_product_that_the_policy_has_not_refuses_the_file(
+    tmp_path: Path, model: ReadyModel, policy: ReadyPolicy
+) -> None:
+    ready = ReadyPolicy(policy_text.read(draft.default_text("KES") + TWO.encode()), model)
+    columns = {**CORE, "product": ["weekly", "yearly", None, None]}
+    told = refusal(tmp_path, ready, columns)
+    assert told == "column product, row 2: must be one of monthly, weekly"
+    # Who has no products takes the column for one that nobody knows.
+    _, made, _ = decided(tmp_path, policy, columns)
+    assert "product" in made.ignored

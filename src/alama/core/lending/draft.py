@@ -115,6 +115,10 @@ _TABLES: Final[Mapping[str, str]] = {
         "or more, this share is approved by lot, with small loans, so many a day at most."
     ),
     "law": "What the place asks for beside a price.",
+    "products": (
+        "Kinds of loans, of which `product` in a request chooses one; the default one is for "
+        "whoever names none. What stands in a product takes the place of the policy's whole table."
+    ),
 }
 
 _KEYS: Final[Mapping[str, str]] = {
@@ -235,9 +239,19 @@ def _elements(
 
 
 def _keys(table: str, part: msgspec.Struct, remarks: Mapping[str, Sequence[str]]) -> Iterator[str]:
-    for key in part.__struct_fields__:
-        if getattr(part, key) is not msgspec.UNSET:
-            yield from _key(key, f"{table}.{key}", getattr(part, key), remarks)
+    said = {key: getattr(part, key) for key in part.__struct_fields__}
+    inner: dict[str, Sequence[msgspec.Struct]] = {}
+    for key, value in said.items():
+        if isinstance(value, msgspec.Struct):
+            inner[f"[{table}.{key}]"] = [value]
+        elif isinstance(value, tuple) and value and isinstance(value[0], msgspec.Struct):
+            inner[f"[[{table}.{key}]]"] = value
+        elif value is not msgspec.UNSET:
+            yield from _key(key, f"{table}.{key}", value, remarks)
+    for header, parts in inner.items():
+        for one in parts:
+            yield from ("", header)
+            yield from _keys(header.strip("[]"), one, remarks)
 
 
 def _key(
@@ -246,6 +260,8 @@ def _key(
     for remark in remarks.get(dotted, ()):
         yield from _comment(remark)
     meaning = f"  # {_KEYS[dotted]}" if dotted in _KEYS else ""
+    if value is None and dotted not in _COULD_BE:
+        return
     if value is None:
         yield f"# {key} = {_COULD_BE[dotted]}{meaning}"
     else:
@@ -259,8 +275,8 @@ def _comment(text: str) -> Iterator[str]:
 
 def _written(value: object) -> str:
     match value:
-        case StrEnum():
-            return json.dumps(value.value)
+        case bool() | StrEnum():
+            return json.dumps(value)
         case str() if '"' in value and "'" not in value and value.isprintable():
             return f"'{value}'"
         case str():

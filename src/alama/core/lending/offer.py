@@ -65,7 +65,8 @@ class Offer(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     largest by tier and income, or the smallest there is where none can be repaid. `apr` is by the
     definition of `apr_kind`, `aprs` by each, as far as the policy speaks of repayment. `capped_by`
     names what bounds the limit to what it is: the policy's own rules, its exposure, its ladder.
-    `rooms` are what was left of caps of the portfolio, where any could have refused a loan.
+    `product` is the product of the policy that made the offer, if it has any. `rooms` are what was
+    left of caps of the portfolio, where any could have refused a loan.
     """
 
     currency: str
@@ -79,6 +80,7 @@ class Offer(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     apr_kind: AprKind = AprKind.SIMPLE
     aprs: Aprs | None = None
     capped_by: tuple[str, ...] = ()
+    product: str | msgspec.UnsetType = msgspec.UNSET
     rooms: tuple[Room, ...] = ()
 
 
@@ -139,6 +141,7 @@ def make_offer(
         tariff.apr_kind,
         quote.aprs,
         policy.names_bounding(values, limit, loan.term),
+        policy.product or msgspec.UNSET,
     )
 
 

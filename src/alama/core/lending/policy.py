@@ -318,6 +318,34 @@ class CounterOffers(StrEnum):
     NONE = "none"
 
 
+class Product(_Part, frozen=True):
+    """One of several kinds of loans under a policy; what it does not say is the policy's.
+
+    Each key stands in the place of the policy's whole table of that name. Who names no product gets
+    the default one.
+    """
+
+    name: str
+    default: bool = False
+    terms_days: tuple[int, ...] | msgspec.UnsetType = msgspec.UNSET
+    limit_step: int | msgspec.UnsetType = msgspec.UNSET
+    standard_loan: StandardLoan | msgspec.UnsetType = msgspec.UNSET
+    tiers: tuple[Tier, ...] | msgspec.UnsetType = msgspec.UNSET
+    pricing: Pricing | msgspec.UnsetType = msgspec.UNSET
+    caps: Caps | msgspec.UnsetType = msgspec.UNSET
+    repayment: Repayment | msgspec.UnsetType = msgspec.UNSET
+
+    @property
+    def own(self) -> dict[str, object]:
+        """Give what it says in the policy's place."""
+        said = msgspec.structs.asdict(self)
+        return {
+            key: value
+            for key, value in said.items()
+            if key not in {"name", "default"} and value is not msgspec.UNSET
+        }
+
+
 class Policy(Document, frozen=True, forbid_unknown_fields=True):
     """The whole policy. Tiers stand best first, terms shortest first; limits are whole steps."""
 
@@ -345,6 +373,20 @@ class Policy(Document, frozen=True, forbid_unknown_fields=True):
     portfolio: tuple[PortfolioCap, ...] | msgspec.UnsetType = msgspec.UNSET
     exploration: Exploration | msgspec.UnsetType = msgspec.UNSET
     evidence: AskedEvidence | msgspec.UnsetType = msgspec.UNSET
+    products: tuple[Product, ...] | msgspec.UnsetType = msgspec.UNSET
+
+
+def products_of(policy: Policy) -> tuple[Product, ...]:
+    """Give the products of a policy, the default one first; none where it does not speak of any."""
+    said = policy.products
+    if isinstance(said, msgspec.UnsetType):
+        return ()
+    return tuple(sorted(said, key=lambda product: not product.default))
+
+
+def policy_of(policy: Policy, product: Product) -> Policy:
+    """Give the policy as it is for one product, under the id of the whole."""
+    return msgspec.structs.replace(policy, **product.own, products=msgspec.UNSET)
 
 
 # ------------------------------------------------------------------------------------------ changes
@@ -397,6 +439,8 @@ def _flat(path: str, value: object) -> Iterator[tuple[str, str]]:
 
 
 def _written(value: object) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
     if isinstance(value, int | float):
         return f"{value:,.12g}"
     return str(value)

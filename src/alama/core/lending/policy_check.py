@@ -33,16 +33,18 @@ from alama.core.lending.policy import (
     OwnRule,
     Policy,
     PortfolioCap,
+    Product,
     Repayment,
     Rule,
     Tier,
+    policy_of,
 )
 from alama.core.likeness import SHARE_MAX
 from alama.core.memory import with_memory
 from alama.core.product import PRODUCT
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from alama.core.lending.jurisdiction import Jurisdiction, Sourced
 
@@ -74,6 +76,9 @@ MONEY_MAX: Final = 10**12
 RATE_MAX: Final = 10_000.0
 CHARGES_MAX: Final = 10.0
 PORTFOLIO_MAX: Final = 50
+PRODUCTS_MAX: Final = 10
+"""Each is laid out for the model as a policy of its own."""
+
 WORDS_MAX: Final = 100
 BOUNDS: Final = ("number_max", "volume_max", "expected_loss_max")
 EXPLORED_SHARE_MAX: Final = 0.5
@@ -87,9 +92,6 @@ PERCENT_MAX: Final = 100.0
 
 SHARE_LIKE_MAX: Final = 10.0
 """A cap in percent up to which it looks like a share: 1.5 for 150 percent."""
-
-_IN_LIST: Final = 2
-"""Steps of the path of an element: the list and the place in it."""
 
 _SHOWN_MAX: Final = 60
 _NAMED_MAX: Final = 40
@@ -127,21 +129,32 @@ def _spelled(step: str) -> str:
 
 def _name_at(path: Path, tree: Mapping[str, Any]) -> str | None:
     """Give the name of a tier or a rule, if it has one that no other has."""
-    table, place = path[0], path[1]
-    elements = tree.get(str(table))
-    if (
-        len(path) != _IN_LIST
-        or not isinstance(place, int)
-        or not isinstance(elements, list | tuple)
-    ):
+    *above, place = path
+    elements: Any = tree
+    for step in above:
+        elements = elements.get(step) if isinstance(elements, dict) else _element(elements, step)
+    if not isinstance(place, int) or not isinstance(elements, list | tuple):
         return None
     names = [one.get("name") if isinstance(one, dict) else None for one in elements]
     name = names[place] if place < len(names) else None
     return name if isinstance(name, str) and name and names.count(name) == 1 else None
 
 
+def _element(elements: object, place: str | int) -> object:
+    if not isinstance(elements, list | tuple) or not isinstance(place, int):
+        return None
+    return elements[place] if place < len(elements) else None
+
+
 def faults(policy: Policy, catalogue: Catalogue) -> Iterator[Fault]:
     """Yield where a policy contradicts itself, or asks for what cannot be."""
+    whole = list(_faults(policy, catalogue))
+    yield from whole
+    if not isinstance(policy.products, msgspec.UnsetType):
+        yield from _product_faults(policy, policy.products, set(whole), catalogue)
+
+
+def _faults(policy: Policy, catalogue: Catalogue) -> Iterator[Fault]:
     for name in ("name", "version", "jurisdiction"):
         if not _is_line(getattr(policy, name)):
             yield (name,), f"must be a text of 1 to {TEXT_MAX} characters on one line"
@@ -569,6 +582,44 @@ def cutoff_of(policy: Policy) -> int | None:
     return min(approved, default=None)
 
 
+# ----------------------------------------------------------------------------------------- products
+
+
+def _product_faults(
+    policy: Policy, products: tuple[Product, ...], whole: set[Fault], catalogue: Catalogue
+) -> Iterator[Fault]:
+    """Yield what is wrong with the products; what is wrong with the policy is told without them."""
+    if not 1 <= len(products) <= PRODUCTS_MAX:
+        yield ("products",), f"must be 1 to {PRODUCTS_MAX}"
+        return
+    if sum(product.default for product in products) != 1:
+        yield ("products",), "need one with default = true, and one alone: for whoever names none"
+    tiers = [tier.name for tier in policy.tiers]
+    for place, product in enumerate(products):
+        if not _RULE_NAME.fullmatch(product.name):
+            yield ("products", place, "name"), _NAME_FAULT
+        elif product.name in {other.name for other in products[:place]}:
+            yield ("products", place, "name"), "is the name of a product above"
+        own = policy_of(policy, product)
+        # Reports, caps and goals name tiers whatever the product is.
+        if [tier.name for tier in own.tiers] != tiers:
+            yield ("products", place, "tiers"), f"must be those of the policy: {', '.join(tiers)}"
+            continue
+        yield from _of_product(policy, place, product, _faults(own, catalogue), whole)
+
+
+def _of_product(
+    policy: Policy, place: int, product: Product, found: Iterable[Fault], whole: Collection[Fault]
+) -> Iterator[Fault]:
+    """Yield what was found of a policy as it is for a product, unless of the whole as well."""
+    for path, fault in found:
+        if path[0] in product.own:
+            yield ("products", place, *path), fault
+        elif (path, fault) not in whole:
+            key = spell(path, msgspec.to_builtins(policy))
+            yield ("products", place), f"does not go with {key}, which {fault}"
+
+
 # ----------------------------------------------------------------------------------------- monotone
 
 
@@ -614,6 +665,17 @@ def doubts_about(
     A doubt refuses nothing. A lender may well ask for less than the pack of a place says, or know
     better than it; but not without having been told.
     """
+    whole = list(_doubts_about(policy, catalogue, packs))
+    yield from whole
+    if not isinstance(policy.products, msgspec.UnsetType):
+        for place, product in enumerate(policy.products):
+            found = _doubts_about(policy_of(policy, product), catalogue, packs)
+            yield from _of_product(policy, place, product, found, whole)
+
+
+def _doubts_about(
+    policy: Policy, catalogue: Catalogue, packs: Sequence[Jurisdiction]
+) -> Iterator[Fault]:
     yield from _unit_doubts(policy)
     yield from _room_doubts(policy)
     yield from _rule_doubts(policy, catalogue)

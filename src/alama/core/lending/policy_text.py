@@ -140,7 +140,7 @@ def _refusal(
 SHOWN_MAX: Final = 70
 """Characters of a line that is shown; a longer one says nothing at a glance."""
 
-_LISTS: Final = ("tiers", "rules", "portfolio")
+_LISTS: Final = ("tiers", "rules", "portfolio", "products", "products.tiers")
 _TWICE: Final = re.compile(r"overwrite|twice|mutate|immutable")
 _UNCLOSED: Final = "Unclosed array"
 _HEADER: Final = re.compile(r"\s*\[{1,2}\s*([\w.-]+)\s*\]{1,2}")
@@ -274,6 +274,7 @@ _KINDS: Final = {
     "str": "a text in quotes",
     "array": "a list",
     "object": "a table",
+    "bool": "true or false",
 }
 _QUOTED_NUMBER: Final = re.compile(r"\s*(-?\d[\d, _]*(?:\.\d+)?)\s*%?\s*")
 
@@ -291,6 +292,8 @@ class Shaped(NamedTuple):
     def is_certain(self, path: Path) -> bool:
         """Say whether what is told of this key can follow from nothing that was guessed."""
         key = _without_places(path)
+        if key[0] == "products":  # which is judged with all of the policy
+            return not self.guessed
         concerned = (key, *_LEANS_ON.get(key, ()))
         return not any(
             one[: len(guess)] == guess or guess[: len(one)] == one
@@ -418,7 +421,9 @@ def _whole_sample() -> Mapping[str, Any]:
     cap |= {"number_max": 1, "volume_max": 1.0, "expected_loss_max": 1.0}
     cap |= {"regions": ["own"], "tiers": ["A"]}
     lot = {"share": 0.05, "score_min": 550, "limit_max": 1, "daily_max": 1}
-    sample |= {"portfolio": [cap], "exploration": lot}
+    own = ("terms_days", "limit_step", "standard_loan", "tiers", "pricing", "caps", "repayment")
+    product = {"name": "own", "default": True} | {key: sample[key] for key in own}
+    sample |= {"portfolio": [cap], "exploration": lot, "products": [product]}
     return {**sample, "rules": [rule], "law": {**sample["law"], "forbidden_fields": ["contacts"]}}
 
 
@@ -435,12 +440,18 @@ def _sample(path: Path) -> Any:  # noqa: ANN401 - a tree of TOML holds anything
     return value
 
 
-def _loose(value: Any) -> Any:  # noqa: ANN401 - as above
-    """Copy a table, a list or the tables of a list: as deep as a policy goes, and no deeper."""
+_DEPTH: Final = 5
+"""Of `products[0].tiers[0]`: no part of a policy lies deeper."""
+
+
+def _loose(value: Any, depth: int = _DEPTH) -> Any:  # noqa: ANN401 - as above
+    """Copy tables and lists: as deep as a policy goes, and no deeper."""
+    if not depth:
+        return value
     if isinstance(value, list):
-        return [dict(one) if isinstance(one, dict) else one for one in value]
+        return [_loose(one, depth - 1) for one in value]
     if isinstance(value, dict):
-        return {name: list(one) if isinstance(one, list) else one for name, one in value.items()}
+        return {name: _loose(one, depth - 1) for name, one in value.items()}
     return value
 
 

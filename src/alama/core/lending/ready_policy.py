@@ -33,6 +33,8 @@ from alama.core.lending.policy import (
     Rule,
     Sufficiency,
     Tier,
+    policy_of,
+    products_of,
 )
 from alama.core.lending.policy_check import TERM_DAYS_MAX
 from alama.core.lending.pricing import Tariff
@@ -316,7 +318,11 @@ def exploration_of(policy: Policy) -> Exploration | None:
 
 
 class ReadyPolicy:
-    """A policy laid out for one model."""
+    """A policy laid out for one model.
+
+    Of one with several products it is that of the default product, and holds those of all: which of
+    them speaks of an application, `for_product` says.
+    """
 
     __slots__ = (
         "_doubts",
@@ -348,6 +354,8 @@ class ReadyPolicy:
         "loan_rules",
         "model",
         "policy",
+        "product",
+        "products",
         "reads_memory",
         "region_place",
         "regions",
@@ -364,7 +372,7 @@ class ReadyPolicy:
 
         A probability for a term that the model never saw is a guess, so no such term is offered.
         """
-        _check_fit(policy, model)
+        policy = self._lay_out_products(policy, model)
         self.model = model
         self.policy = policy
         self.id = policy.id
@@ -419,6 +427,26 @@ class ReadyPolicy:
             scorecard.card.name: LoanTables(scorecard, model, amounts, self.terms_days)
             for scorecard in model.scorecards
         }
+
+    def _lay_out_products(self, policy: Policy, model: ReadyModel) -> Policy:
+        """Lay out each product as a policy of its own; give that of the default one, if it fits."""
+        self.product: str | None = None
+        self.products: dict[str, ReadyPolicy] = {}
+        mine = policy
+        for product in products_of(policy):
+            own = policy_of(policy, product)
+            if self.products:
+                ready = ReadyPolicy(own, model)
+            else:
+                ready, mine = self, own
+            ready.product, ready.products = product.name, self.products
+            self.products[product.name] = ready
+        _check_fit(mine, model)
+        return mine
+
+    def for_product(self, product: str | None) -> ReadyPolicy:
+        """Give what speaks of a product; the default one of a policy that has none of the name."""
+        return self if product is None else self.products.get(product, self)
 
     def region_of(self, values: Sequence[Value]) -> str | None:
         """Give the region that an application names, if a cap of the policy asks for it."""

@@ -12,6 +12,8 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+import msgspec
+
 from alama.core import calibration
 from alama.core.application import Application, Value, fold
 from alama.core.lending.decision import Verdict, decide
@@ -55,7 +57,7 @@ class Stance(NamedTuple):
     """What one policy says about one application; `rules` are the codes of what objected.
 
     Limit, term, APR and expected loss are those of the offer that `assess` makes. `worth` is the
-    money of the loan where it is approved.
+    money of the loan where it is approved; `product` is the one of the policy that decides, if any.
     """
 
     score: int
@@ -67,6 +69,7 @@ class Stance(NamedTuple):
     apr: Apr
     expected_loss: Money
     worth: Worth | None = None
+    product: str | None = None
 
     @property
     def offer(self) -> tuple[int, int, Apr] | None:
@@ -170,7 +173,8 @@ class Portfolio:
 
     `tiers` stand as in the policy. `rules` counts how often each objected, `scores` how many have
     each score, `aprs` how many of the approved have each price. What the loans earn is in all, and
-    by tier, by term and by the month of the application, `NOT_GIVEN` where that is not known.
+    by tier, by term, by the month of the application, `NOT_GIVEN` where that is not known, and by
+    product, if the policy has any.
     """
 
     policy: Policy
@@ -183,6 +187,7 @@ class Portfolio:
     earned_by_tier: Mapping[str, Earned]
     earned_by_term: Mapping[str, Earned]
     earned_by_month: Mapping[str, Earned]
+    earned_by_product: Mapping[str, Earned]
 
 
 class Group(NamedTuple):
@@ -236,6 +241,7 @@ def simulate(
     """Decide every case by both policies, which are laid out for the model.
 
     A field that a policy forbids is taken as not sent: a request that holds it would be refused.
+    Who asks for a product that a policy has not is decided on by its default one.
     """
     assert old.model is model
     assert new.model is model
@@ -246,7 +252,8 @@ def simulate(
     reoffered: list[Switch] = []
     beside = _Beside()
     owed_place = old.catalogue.position["open_balance"]
-    reads_memory = old.reads_memory or new.reads_memory
+    decide = (old, new, *old.products.values(), *new.products.values())
+    reads_memory = any(policy.reads_memory for policy in decide)
     unremembered = 0
     for case in cases:
         reference, application = case.reference, case.application
@@ -326,20 +333,29 @@ class _Beside:
 class _Decider:
     """A policy, and what it sees of an application."""
 
-    __slots__ = ("_forbidden", "policy")
+    __slots__ = ("_forbidden", "_products", "policy")
 
     def __init__(self, policy: ReadyPolicy) -> None:
         self.policy = policy
         self._forbidden = {place for place, _ in policy.forbidden}
+        self._products: dict[str, _Decider] = {}
+
+    def for_product(self, product: str | None) -> _Decider:
+        """Give what decides on a product, as `ReadyPolicy.for_product` does."""
+        policy = self.policy.for_product(product)
+        if policy is self.policy or product is None:
+            return self
+        if product not in self._products:
+            self._products[product] = _Decider(policy)
+        return self._products[product]
 
     def allowed(self, application: Application) -> Application:
         """Give the application without what the policy forbids."""
         if not self._forbidden:
             return application
-        values = application.values
-        return Application(
-            tuple(None if place in self._forbidden else value for place, value in enumerate(values))
-        )
+        values = enumerate(application.values)
+        kept = tuple(None if place in self._forbidden else value for place, value in values)
+        return msgspec.structs.replace(application, values=kept)
 
     def decide(
         self, scorecard: Scorecard, values: Sequence[Value], scored: Scored
@@ -362,6 +378,7 @@ class _Decider:
             quote.apr,
             quote.expected_loss,
             worth if decision is _APPROVED else None,
+            self.policy.product,
         )
         return stance, worth
 
@@ -386,6 +403,8 @@ def _decide_twice(
     Beside what both say it gives the worth of the loan that the new one would give but for a score.
     """
     model = old.policy.model
+    product = application.product
+    old, new = old.for_product(product), new.for_product(product)
     seen, seen_anew = old.allowed(application), new.allowed(application)
     scorecard = model.scorecard_for(seen)
     scorecard_anew = scorecard if seen_anew is seen else model.scorecard_for(seen_anew)
@@ -423,13 +442,13 @@ class _Tally:
     def __init__(self, policy: Policy) -> None:
         self._policy = policy
         self._figures: dict[tuple[str, tuple[Value, Value]], Figures] = {}
-        self._earned: dict[tuple[str, int, str], Earned] = {}
+        self._earned: dict[tuple[str, int, str, str | None], Earned] = {}
         self._rules: Counter[str] = Counter()
         self._scores: Counter[int] = Counter()
         self._aprs: Counter[float] = Counter()
 
     def add(self, stance: Stance, words: tuple[Value, Value], case: Case) -> None:
-        whose = stance.tier, stance.term_days, case.month
+        whose = stance.tier, stance.term_days, case.month, stance.product
         earned = self._earned.get(whose)
         if earned is None:
             earned = self._earned[whose] = Earned()
@@ -453,11 +472,15 @@ class _Tally:
             tiers[tier].merge(figures)
         earned = Earned()
         by_tier = {tier.name: Earned() for tier in self._policy.tiers}
-        by_term = {days: Earned() for days in sorted(days for _, days, _ in self._earned)}
-        by_month = {month: Earned() for month in sorted(month for *_, month in self._earned)}
-        for (tier, days, month), some in self._earned.items():
+        by_term = {days: Earned() for days in sorted(days for _, days, *_ in self._earned)}
+        by_month = {month: Earned() for month in sorted(month for *_, month, _ in self._earned)}
+        products = sorted(product for *_, product in self._earned if product is not None)
+        by_product = {product: Earned() for product in products}
+        for (tier, days, month, product), some in self._earned.items():
             for whole in (earned, by_tier[tier], by_term[days], by_month[month]):
                 whole.merge(some)
+            if product is not None:
+                by_product[product].merge(some)
         return Portfolio(
             self._policy,
             total,
@@ -469,6 +492,7 @@ class _Tally:
             by_tier,
             {f"{days} days": some for days, some in by_term.items()},
             {month or NOT_GIVEN: some for month, some in by_month.items()},
+            by_product,
         )
 
     def by_word(self, place: int) -> dict[str | None, Figures]:

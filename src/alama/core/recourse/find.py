@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 import numpy as np
 
-from alama.core.application import Application
 from alama.core.assess import Assessment, assess
 from alama.core.lending.circumstances import USUAL, Circumstances
 from alama.core.lending.policy import CounterOffers, Rule
@@ -39,6 +38,7 @@ from alama.core.recourse.values import MILLIONTHS
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
 
+    from alama.core.application import Application
     from alama.core.recourse.ready import ReadyRecourse
 
 
@@ -192,7 +192,7 @@ class Applicant:
     def after(self, moves: Moves, chosen: Sequence[int]) -> Assessment:
         """Assess the application with some moves made."""
         values = tuple(moves.changed(self.application.values, chosen))
-        changed = Application(values, self.application.spelled, self.application.memory)
+        changed = msgspec.structs.replace(self.application, values=values)
         return assess(self.model, self.policy, changed, self.around)
 
     def works(self, moves: Moves, chosen: Sequence[int]) -> Assessment | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import msgspec
 import numpy as np
 import pytest
@@ -25,7 +27,7 @@ from alama.core.lending.simulation import (
 )
 from alama.core.units import Money
 from tests.applications import random_application
-from tests.policies import random_policy
+from tests.policies import random_policy, random_products
 from tests.simulations import a_simulation, a_wider_policy, some_cases, the_model
 from tests.tries import tries
 
@@ -64,12 +66,30 @@ def terms(said: Assessment) -> tuple[int, int, float]:
     return said.offer.limit, said.offer.term_days, said.offer.apr
 
 
+def of_products(
+    rng: np.random.Generator, policies: list[Policy], cases: list[Case]
+) -> tuple[list[Policy], list[Case]]:
+    """Give one or both of the policies products, and let cases ask for those, or for others."""
+    old, new = policies
+    old = random_products(rng, old) if rng.random() < 0.5 else old
+    names = [None, "product_0", "product_1", "product_2", "gone"]
+    asked = (
+        msgspec.structs.replace(case.application, product=names[int(rng.integers(len(names)))])
+        for case in cases
+    )
+    chosen = [case._replace(application=one) for case, one in zip(cases, asked, strict=True)]
+    return [old, random_products(rng, new)], chosen
+
+
 @given(st.integers(0, 2**32 - 1))
 @tries(60)
 def test_every_decision_limit_term_and_price_is_the_one_of_assess(seed: int) -> None:
     rng = np.random.default_rng(seed)
-    old, new = (ReadyPolicy(random_policy(rng), MODEL) for _ in range(2))
+    policies = [random_policy(rng), random_policy(rng)]
     cases = [Case(str(n), random_application(rng, MODEL)) for n in range(12)]
+    if seed % 3 == 1:
+        policies, cases = of_products(np.random.default_rng([seed, 1]), policies, cases)
+    old, new = (ReadyPolicy(policy, MODEL) for policy in policies)
     found = simulate(MODEL, old, new, cases)
     was = [assess(MODEL, old, case.application) for case in cases]
     would = [assess(MODEL, new, case.application) for case in cases]
@@ -83,6 +103,8 @@ def test_every_decision_limit_term_and_price_is_the_one_of_assess(seed: int) -> 
         assert sorted(portfolio.aprs.elements()) == sorted(
             one.offer.apr for one in said if one.decision is Decision.APPROVED
         )
+        products = Counter(one.product for one in said if one.product is not None)
+        assert {name: one.count for name, one in portfolio.earned_by_product.items()} == products
     moved = [
         pair for pair in zip(cases, was, would, strict=True) if pair[1].decision != pair[2].decision
     ]
