@@ -29,6 +29,8 @@ from alama.core.lending.policy import (
     Repayment,
     Sufficiency,
     Tier,
+    policy_of,
+    products_of,
 )
 from alama.core.lending.policy_check import Unsteady, doubts_about
 from alama.core.lending.ready_policy import ReadyPolicy, caps_of, exploration_of
@@ -266,7 +268,8 @@ def check(args: argparse.Namespace) -> int:
         terminal.say("")
         terminal.say(table)
     doubts = list(doubts_about(policy, model.catalogue, jurisdictions()))
-    if cut_off_of(policy) is None:
+    each = [policy_of(policy, product) for product in products_of(policy)]
+    if all(cut_off_of(one) is None for one in (each or [policy])):
         doubts.insert(0, (("tiers",), f"none of them is {Decision.APPROVED}, so nobody ever is"))
     if doubts:
         terminal.say("")

@@ -252,8 +252,8 @@ def simulate(
     reoffered: list[Switch] = []
     beside = _Beside()
     owed_place = old.catalogue.position["open_balance"]
-    decide = (old, new, *old.products.values(), *new.products.values())
-    reads_memory = any(policy.reads_memory for policy in decide)
+    reading = (old, new, *old.products.values(), *new.products.values())
+    reads_memory = any(policy.reads_memory for policy in reading)
     unremembered = 0
     for case in cases:
         reference, application = case.reference, case.application

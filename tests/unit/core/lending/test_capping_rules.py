@@ -15,6 +15,7 @@ from alama.core.lending.ready_policy import ReadyPolicy
 from alama.core.memory import Remembered
 from alama.core.model import ReadyModel
 from alama.core.product import PRODUCT
+from alama.core.units import Money
 from alama.platform.files.packaged import builtin
 
 READY = ReadyModel(builtin())
@@ -35,7 +36,7 @@ def test_no_limit_is_above_it_and_the_offer_names_the_rule() -> None:
 @pytest.mark.parametrize(("owed", "named"), [(0.0, "ladder"), (8_000.0, "exposure")])
 def test_what_bounds_a_limit_because_of_earlier_loans_is_named_too(owed: float, named: str) -> None:
     policy = msgspec.structs.replace(
-        policy_with(), exposure=Exposure(10_000), ladder=Ladder(2_000, 5.0)
+        policy_with(), exposure=Exposure(Money(10_000)), ladder=Ladder(Money(2_000), 5.0)
     )
     policy = seal(msgspec.structs.replace(policy, id=""))
     past = Remembered(open_balance=owed, largest_repaid=owed / 2)
