@@ -434,6 +434,10 @@ def days() -> Iterable[Case]:
         ASKED, "dates",
         Mapping(dates="day-first"), told=early(loans()),
     )  # fmt: skip
+    zoned = Text(day=lambda d: f"{d - timedelta(days=1)}T21:00:00.000Z")
+    yield Case("midnights of another zone", ".csv", zoned, REFUSED, "another time zone")
+    moments = Text(day=lambda d: f"{d}T{d.day % 24:02}:{d.month:02}:09Z")
+    yield Case("moments in UTC", ".csv", moments)
     for name, day in (("slashes", "%y/%m/%d"), ("dashes", "%y-%m-%d")):
         yield Case(
             f"short years first with {name}", ".csv", Text(day=lambda d, w=day: d.strftime(w)),  # type: ignore[misc]

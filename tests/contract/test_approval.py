@@ -12,6 +12,7 @@ from alama.core import document
 from alama.core.errors import AlamaError
 from alama.lenders import schema
 from alama.lenders.records import Signed, UnknownLender
+from alama.monitoring.outcomes_cli import book_of
 from alama.onboarding import schema as onboarding_schema
 from alama.onboarding.records import (
     ApprovalBlocked,
@@ -23,6 +24,7 @@ from alama.onboarding.records import (
 )
 from alama.onboarding.store import Candidates
 from alama.platform.acts import Act, ActKind, ActLog
+from alama.platform.book import Book, Mode
 from alama.platform.database import tables
 from alama.platform.database.database import Database
 from alama.platform.errors import InvalidName
@@ -257,6 +259,13 @@ def test_of_two_who_sign_at_once_one_is_the_last(house: House, elsewhere: Databa
         assert deployed is not None
         assert deployed[0] == candidate.model_id
     assert len(house.stores.registry.deployments(LIVE)) == 5
+
+
+def test_what_is_loaded_for_a_lender_in_shadow_goes_into_its_live_book(house: House) -> None:
+    registry = house.stores.registry
+    assert book_of(registry, "demo", None) == Book("demo", Mode.TEST)
+    house.stores.pilots.begin_shadow("demo", NOON_US, MUTUA)
+    assert book_of(registry, "demo", None) == Book("demo", Mode.LIVE)
 
 
 # ------------------------------------------------------------------------------- the audit

@@ -34,6 +34,7 @@ from alama.memory.store import BorrowerRow, Borrowers, Memory
 from alama.monitoring.outcomes import Outcomes, OutcomeStore
 from alama.monitoring.outcomes import Sent as SentNews
 from alama.platform.book import USUAL_SCOPES
+from alama.platform.database.tables import METADATA
 from alama.platform.days import DAY_US, day_of
 from alama.platform.errors import StoreUnfit
 from alama.platform.http.exchange import Arrival
@@ -387,6 +388,15 @@ def rows_of(database: Database) -> Counter[str]:
         return Counter(connection.execute(select(schema.borrowers.c.applicant_key_id)).scalars())
 
 
+def everything_in(database: Database) -> bytes:
+    """What a dump of the database would hold."""
+    values: list[object] = []
+    with database.reading() as connection:
+        for table in METADATA.sorted_tables:
+            values += [value for row in connection.execute(select(table)) for value in row]
+    return b"\0".join(v if isinstance(v, bytes) else str(v).encode() for v in values)
+
+
 def test_erasure_leaves_nothing_and_nobody_brings_it_back(
     database: Database, elsewhere: Database, clock: HandClock
 ) -> None:
@@ -402,9 +412,11 @@ def test_erasure_leaves_nothing_and_nobody_brings_it_back(
         for erases in (False, True, False):
             arrival = Arrival(a_request_id(), NOON_US, time.perf_counter())
             await scoring.score(caller, arrival, body, identity, None)
+            assert caller.subject(REF) in everything_in(database)
             if erases:
                 await asyncio.to_thread(house.applicants.erase, DEMO, REF)
                 assert rows_of(database) == {}
+                assert caller.subject(REF) not in everything_in(database)
         await ledger.close()
 
     asyncio.run(story())

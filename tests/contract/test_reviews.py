@@ -5,21 +5,32 @@ from __future__ import annotations
 import json
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
+import msgspec
 import pytest
 from sqlalchemy import insert, select
 
 from alama.core.errors import AlamaError
-from alama.core.lending.policy import Decision
+from alama.core.lending import draft
+from alama.core.lending.circumstances import Segment
+from alama.core.lending.draft import default_policy
+from alama.core.lending.policy import Decision, Per, PortfolioCap
+from alama.core.lending.policy_check import seal
 from alama.core.monitoring.news import State
+from alama.core.units import Money
 from alama.lenders import keys
+from alama.lenders.records import Signed
 from alama.monitoring import schema
-from alama.monitoring.reviews import NOTE_MAX, AlreadyReviewed, Reviewed
+from alama.monitoring.reviews import NOTE_MAX, AlreadyReviewed, PortfolioFull, Reviewed
 from alama.platform import event_bundles
 from alama.platform.book import Book, Mode
 from alama.platform.database import tables
 from alama.platform.database.database import Database
 from alama.platform.errors import Erased, InvalidName
+from alama.platform.files.packaged import builtin
+from alama.policies import policies
+from alama.scoring.holds import HOUR_US, Approved, total
 from alama.scoring.records import UnknownScore
 from alama.scoring.sequels import (
     APPROVED,
@@ -34,11 +45,13 @@ from alama.scoring.sequels import (
 )
 from tests.audited import verdict_on
 from tests.clocks import HandClock
-from tests.entries import DEMO, LIVE, NOON_US, UMOJA, a_request_id
+from tests.entries import DEMO, LIVE, NOON_US, UMOJA, a_request_id, an_entry
 from tests.protected import DAY_US, House
+from tests.stores import scores_in
 
 NOTE = "payslips of three months seen,\nher brother stands for her"
 SAID = Judgement(APPROVED, ReviewReason.INCOME_VERIFIED, "W. Mutua", NOTE)
+RICH: dict[str, Any] = {"monthly_inflow": 90_000.0, "mobile_money_months": 60}
 OTHERWISE = [
     SAID._replace(decision=DECLINED),
     SAID._replace(reason=ReviewReason.OTHER),
@@ -111,6 +124,111 @@ def test_a_decision_of_the_service_is_overridden_and_one_left_open_is_not(
 ) -> None:
     review = Review("", decided, ReviewReason.OTHER, "", "", 0, None, given)
     assert review.overrides is overrides
+
+
+# ------------------------------------------------------------------------------------- caps
+
+
+def in_force(house: House, cap: PortfolioCap) -> None:
+    policy = seal(msgspec.structs.replace(default_policy("KES"), portfolio=(cap,)))
+    text, signed = draft.write(policy).encode(), Signed(NOON_US)
+    policies.activate(house.registry, DEMO, text, signed, builtin)
+
+
+def waiting(house: House) -> str:
+    """Leave a loan to a person."""
+    house.vault.ring("demo")
+    entry = an_entry(decision=Decision.REVIEW, limit=100.0, expected_loss=1.5)
+    assert house.scores.commit([entry]) == [None]
+    return entry.score.request_id
+
+
+def used(house: House) -> dict[Segment, Approved]:
+    return house.scores.approved(DEMO, 0)
+
+
+def test_what_an_officer_approves_counts_when_they_do(house: House) -> None:
+    first, second = waiting(house), waiting(house)
+    assert used(house) == {}
+    house.clock.now_us += DAY_US
+    for _ in range(2):  # the second time it is a retry
+        house.reviews.review(DEMO, first, SAID)
+    house.reviews.review(DEMO, second, SAID._replace(decision=DECLINED))
+    assert used(house) == {Segment(None, "B"): Approved(1, 100.0, 1.5, 0)}
+    today = (NOON_US + DAY_US) // HOUR_US
+    assert house.scores.approved(DEMO, today) == used(house)
+
+
+def test_what_an_officer_takes_back_gives_its_room_back(house: House) -> None:
+    given = house.score("A-1", **RICH)
+    assert total(used(house)).number == 1
+    house.clock.now_us += DAY_US
+    house.reviews.review(DEMO, given, SAID._replace(decision=DECLINED))
+    assert total(used(house)) == Approved()
+    assert total(house.scores.approved(DEMO, (NOON_US + DAY_US) // HOUR_US)) == Approved()
+    other = house.score("A-2", **RICH)
+    before = used(house)
+    house.reviews.review(DEMO, other, SAID)  # as the service had it
+    assert used(house) == before
+
+
+def test_a_cap_that_declines_binds_officers_and_one_that_asks_them_does_not(house: House) -> None:
+    for decision, held in ((Decision.DECLINED, True), (Decision.REVIEW, False)):
+        cap = PortfolioCap("two", Per.DAY, volume_max=Money(200.0), decision=decision)
+        in_force(house, cap)
+        house.clock.now_us += DAY_US
+        for _ in range(2):
+            house.reviews.review(DEMO, waiting(house), SAID)
+        third = waiting(house)
+        before = used(house)
+        if held:
+            with pytest.raises(PortfolioFull, match="cap two"):
+                house.reviews.review(DEMO, third, SAID)
+            assert house.reviews.sequel(DEMO, third).review is None
+            assert used(house) == before
+            house.clock.now_us += DAY_US
+        house.reviews.review(DEMO, third, SAID)
+        assert total(used(house)).number == total(before).number + 1
+
+
+def test_officers_count_in_the_region_of_the_loan(house: House) -> None:
+    in_force(house, PortfolioCap("nyeri", Per.DAY, 5, regions=("Nyeri",)))
+    regions: list[dict[str, Any]] = [{}, {"region": " NYERI"}, {"region": "mombasa"}]
+    for region in regions:
+        request_id = house.score(mobile_money_months=9, stability_score=0.35, **region)
+        assert house.scores.find(DEMO, request_id).row.decision == LEFT_OPEN
+        house.reviews.review(DEMO, request_id, SAID)
+    assert {segment.region: one.number for segment, one in used(house).items()} == {
+        None: 2,
+        "nyeri": 1,
+    }
+
+
+def test_officers_and_scores_at_once_exceed_no_cap_that_declines(
+    house: House, elsewhere: Database
+) -> None:
+    cap = PortfolioCap("few", Per.DAY, 20, decision=Decision.DECLINED)
+    in_force(house, cap)
+    policy = seal(msgspec.structs.replace(default_policy("KES"), portfolio=(cap,)))
+    left = [waiting(house) for _ in range(24)]
+    scores = scores_in(elsewhere)
+
+    def review(request_id: str) -> bool:
+        try:
+            house.reviews.review(DEMO, request_id, SAID)
+        except PortfolioFull:
+            return False
+        return True
+
+    def score(_: int) -> bool:
+        return scores.commit([an_entry()._replace(bounds=policy)]) == [None]
+
+    with ThreadPoolExecutor(8) as pool:
+        both = [*pool.map(review, left[:12])], [*pool.map(score, range(4))]
+        racing = [pool.submit(review, one) for one in left[12:]]
+        racing += [pool.submit(score, number) for number in range(12)]
+        approved = sum(map(sum, both)) + sum(one.result() for one in racing)
+    assert approved == total(used(house)).number == 20
 
 
 def test_the_same_said_again_gives_what_was_kept_the_first_time(house: House) -> None:

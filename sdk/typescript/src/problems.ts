@@ -92,6 +92,9 @@ export class ListsFull extends of("lists_full", 409) {}
 /** Somebody has reviewed this score before, and said something else. */
 export class AlreadyReviewed extends of("already_reviewed", 409) {}
 
+/** A cap of the policy's portfolio that declines has no room for the loan. */
+export class PortfolioFull extends of("portfolio_full", 409) {}
+
 /** The first request under this `Idempotency-Key` is still being answered. */
 export class IdempotencyInFlight extends of("idempotency_in_flight", 409) {}
 

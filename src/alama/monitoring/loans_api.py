@@ -14,20 +14,17 @@ from msgspec import UNSET, Meta, UnsetType
 from alama.core.application import looks_personal, may_be_word
 from alama.core.catalogue import WORD_LENGTH_MAX
 from alama.core.errors import FieldProblem
-from alama.core.intake import members
 from alama.core.memory import Amount as Due
 from alama.memory.borrower import Answer, Ending, LoanEvent, LoanEventKind
 from alama.memory.loans import BATCH_MAX, Loans, Result, Sent, Told
-from alama.monitoring.outcomes_api import AMOUNT_MAX, YEARS
-from alama.platform import ids
+from alama.monitoring.outcomes_api import AMOUNT_MAX, YEARS, date_after, in_our_time, is_id
 from alama.platform.book import Scope
-from alama.platform.days import date_of, day_number, day_of
+from alama.platform.days import day_number
 from alama.platform.http import fields, parameters
 from alama.platform.http.bodies import json_body
 from alama.platform.http.exchange import Call, Reply, encode_json, private_json
 from alama.platform.http.fields import Rule
 from alama.platform.http.operation import (
-    AT_US,
     BODY,
     REQUEST_ID,
     Json,
@@ -35,7 +32,6 @@ from alama.platform.http.operation import (
     Success,
     reference,
 )
-from alama.platform.http.problems import InvalidRequest
 from alama.platform.timeouts import run_with_timeout
 from alama.scoring.api import REFERENCE, RequestId
 
@@ -180,47 +176,28 @@ def _is_reference(given: str) -> None:
         raise ValueError
 
 
-def _is_id(given: str | None) -> None:
-    if given is not None and not ids.is_request_id(given):  # a pattern lets a line end after it
-        raise ValueError
-
-
-def _in_our_time(given: date | None) -> None:
-    if given is not None and given.year not in YEARS:
-        raise ValueError
-
-
 _CHECKS: Final[Mapping[str, fields.Check]] = {
     "applicant_ref": _is_reference,
     "loan": _is_word,
     "id": _is_word,
-    "request_id": _is_id,
-    "date": _in_our_time,
-    "due_date": _in_our_time,
-    "first_due_date": _in_our_time,
+    "request_id": is_id,
+    "date": in_our_time,
+    "due_date": in_our_time,
+    "first_due_date": in_our_time,
 }
 
 
 def read(body: bytes) -> list[Told]:
     """Read one event or a batch of them, or raise what `fields.read` does."""
-    sent = members(body)
-    if all(name != BATCH for name, _ in sent):
-        return [read_one(sent)]
-    found = fields.read_list(NewLoanEvent, sent, BATCH, RULES, _CHECKS, length_max=BATCH_MAX)
-    faults = [
-        fault.within(BATCH, place) for place, one in enumerate(found) for fault in _faults_of(one)
-    ]
-    if faults:
-        raise InvalidRequest(faults)
+    found = fields.read_one_or_many(
+        NewLoanEvent, body, BATCH, RULES, _CHECKS, _faults_of, length_max=BATCH_MAX
+    )
     return [_told(one) for one in found]
 
 
 def read_one(sent: Sequence[tuple[str, object]]) -> Told:
     """Read one event from names and values as JSON has them, or raise `InvalidRequest`."""
-    found = fields.read_members(NewLoanEvent, sent, RULES, _CHECKS)
-    if faults := list(_faults_of(found)):
-        raise InvalidRequest(faults)
-    return _told(found)
+    return _told(fields.read_sound(NewLoanEvent, sent, RULES, _CHECKS, _faults_of))
 
 
 _OF_KIND: Final[Mapping[LoanEventKind, frozenset[str]]] = {
@@ -385,31 +362,27 @@ def _result(result: Result) -> LoanResult:
     return LoanResult(result.loan, result.answer.value, message)
 
 
-def _date(days_after: int) -> str:
-    return date_of(day_of(AT_US) + days_after).isoformat()
-
-
 def requests() -> dict[str, Json]:
     """Give the bodies of requests by name, each with what it is for."""
     loan = {"applicant_ref": "cust-20391", "loan": "L-7741"}
     disbursed = {
         **loan,
         "kind": LoanEventKind.DISBURSED.value,
-        "date": _date(0),
+        "date": date_after(0),
         "amount": 12_500,
         "request_id": REQUEST_ID,
-        "due_date": _date(60),
+        "due_date": date_after(60),
         "due_amount": 13_220,
         "instalments": 2,
     }
     payment = {
         **loan,
         "kind": LoanEventKind.PAYMENT.value,
-        "date": _date(29),
+        "date": date_after(29),
         "amount": 6_610,
         "id": "P-1",
     }
-    closed = {**loan, "kind": LoanEventKind.CLOSED.value, "date": _date(58)}
+    closed = {**loan, "kind": LoanEventKind.CLOSED.value, "date": date_after(58)}
     return {
         "loan_event": {"summary": "A loan was paid out", "value": disbursed},
         "loan_events": {

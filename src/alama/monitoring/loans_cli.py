@@ -14,12 +14,11 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from alama.core.errors import FileProblem, MalformedDocument
 from alama.core.intake import members
 from alama.lenders.installation import existing_installation
-from alama.lenders.keys import is_open
 from alama.memory.loans import BATCH_MAX, REFUSALS, Loans, Sent, Told
 from alama.monitoring import loans_api
-from alama.monitoring.outcomes_cli import digest_of
+from alama.monitoring.outcomes_cli import LINES, book_of, digest_of
 from alama.onboarding.job_supervisor import give_way
-from alama.platform.book import Book, Mode
+from alama.platform.book import Mode
 from alama.platform.http.parameters import SWITCH
 from alama.platform.http.problems import InvalidRequest
 from alama.platform.terminal import terminal
@@ -29,7 +28,6 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator, Mapping, Sequence
 
-    from alama.lenders.store import Registry
     from alama.platform.terminal.command import Subparsers
 
 
@@ -53,7 +51,6 @@ SHOWN_MAX: Final = 10
 EXIT_REFUSED: Final = 1
 
 COLUMNS: Final = tuple(loans_api.RULES)
-LINES: Final = (".jsonl", ".ndjson")
 
 
 class Row(NamedTuple):
@@ -91,7 +88,7 @@ def load(args: argparse.Namespace) -> int:
     counts: Counter[str] = Counter()
     shown: list[str] = []
     with existing_installation() as opened:
-        book = _book(opened.registry, args.lender, args.mode)
+        book = book_of(opened.registry, args.lender, args.mode)
         terminal.remark(f"{book.lender}, {book.mode} mode:")
         give_way(opened)
         loans = Loans.at(opened)
@@ -116,14 +113,6 @@ def load(args: argparse.Namespace) -> int:
         terminal.remark(f"... and {len(shown) - SHOWN_MAX:,} more")
     refused = counts[INVALID] + sum(counts[answer.value] for answer in REFUSALS)
     return EXIT_REFUSED if refused else 0
-
-
-def _book(registry: Registry, lender_id: str, mode: str | None) -> Book:
-    lender = registry.lender(lender_id).id
-    live = Book(lender, Mode.LIVE)
-    if mode is None:
-        return live if is_open(registry, live) else Book(lender, Mode.TEST)
-    return Book(lender, Mode(mode))
 
 
 def _batches(path: Path) -> Iterator[Sequence[Row]]:

@@ -12,7 +12,6 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from alama.core.errors import FieldProblem
-from alama.core.intake import members
 from alama.core.monitoring.news import News, State
 from alama.monitoring.outcomes import BATCH_MAX, Heard, Outcomes, Result, Sent, judge
 from alama.platform import ids
@@ -31,13 +30,12 @@ from alama.platform.http.operation import (
     Success,
     reference,
 )
-from alama.platform.http.problems import InvalidRequest
 from alama.platform.timeouts import run_with_timeout
 from alama.scoring.api import RequestId
 from alama.scoring.sequels import Answer, Said
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from alama.scoring.admission import Admission
     from alama.scoring.directory import Caller
@@ -134,51 +132,39 @@ class OutcomeBatch(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 REQUESTS: Final = (NewOutcome, OutcomeBatch)
 
 
-def _in_our_time(given: date | None) -> None:
+def in_our_time(given: date | None) -> None:
     if given is not None and given.year not in YEARS:
         raise ValueError
 
 
-def _is_id(given: str) -> None:
-    if not ids.is_request_id(given):  # a pattern lets a line end after it
+def is_id(given: str | None) -> None:
+    if given is not None and not ids.is_request_id(given):  # a pattern lets a line end after it
         raise ValueError
 
 
 _CHECKS: Final[Mapping[str, fields.Check]] = {
-    "request_id": _is_id,
-    "date": _in_our_time,
-    "defaulted_on": _in_our_time,
+    "request_id": is_id,
+    "date": in_our_time,
+    "defaulted_on": in_our_time,
 }
 
 
 def read(body: bytes) -> list[News]:
     """Read one piece of news or a batch of them, or raise what `fields.read` does."""
-    sent = members(body)
-    if all(name != BATCH for name, _ in sent):
-        return [read_one(sent)]
-    found = fields.read_list(NewOutcome, sent, BATCH, RULES, _CHECKS, length_max=BATCH_MAX)
-    faults = [
-        _backwards().within(BATCH, place) for place, one in enumerate(found) if _is_backwards(one)
-    ]
-    if faults:
-        raise InvalidRequest(faults)
+    found = fields.read_one_or_many(
+        NewOutcome, body, BATCH, RULES, _CHECKS, _faults_of, length_max=BATCH_MAX
+    )
     return [_news(one) for one in found]
 
 
 def read_one(sent: Sequence[tuple[str, object]]) -> News:
     """Read one piece of news from names and values as JSON has them, or raise `InvalidRequest`."""
-    found = fields.read_members(NewOutcome, sent, RULES, _CHECKS)
-    if _is_backwards(found):
-        raise InvalidRequest([_backwards()])
-    return _news(found)
+    return _news(fields.read_sound(NewOutcome, sent, RULES, _CHECKS, _faults_of))
 
 
-def _is_backwards(sent: NewOutcome) -> bool:
-    return sent.defaulted_on is not None and sent.defaulted_on > sent.date
-
-
-def _backwards() -> FieldProblem:
-    return FieldProblem("defaulted_on", "out_of_range", RULES["defaulted_on"].told)
+def _faults_of(sent: NewOutcome) -> Iterator[FieldProblem]:
+    if sent.defaulted_on is not None and sent.defaulted_on > sent.date:
+        yield FieldProblem("defaulted_on", "out_of_range", RULES["defaulted_on"].told)
 
 
 def _news(sent: NewOutcome) -> News:
@@ -311,7 +297,7 @@ _SAID: Final = Said(AT_US, 202609, day_of(AT_US) + 60, "", 661, "B", 0.049, "APP
 _LATER_US: Final = AT_US + 120 * DAY_US
 
 
-def _date(days_after: int) -> str:
+def date_after(days_after: int) -> str:
     return date_of(day_of(AT_US) + days_after).isoformat()
 
 
@@ -320,12 +306,16 @@ def requests() -> dict[str, Json]:
     repaid = {
         "request_id": REQUEST_ID,
         "outcome": State.REPAID.value,
-        "date": _date(58),
+        "date": date_after(58),
         "disbursed_amount": 12_500,
         "repaid_amount": 13_220,
     }
-    defaulted = {"request_id": _OTHER_ID, "outcome": State.DEFAULTED.value, "date": _date(90)}
-    unknown = {"request_id": _UNKNOWN_ID, "outcome": State.REPAID.value, "date": _date(60)}
+    defaulted = {
+        "request_id": _OTHER_ID,
+        "outcome": State.DEFAULTED.value,
+        "date": date_after(90),
+    }
+    unknown = {"request_id": _UNKNOWN_ID, "outcome": State.REPAID.value, "date": date_after(60)}
     return {
         "outcome": {"summary": "One loan, repaid", "value": repaid},
         "outcomes": {

@@ -152,7 +152,7 @@ def load(args: argparse.Namespace) -> int:
         open_news(args.file)  # which says what is wrong
     sent = Sent(digest_of(args.file), by=args.by)
     with existing_installation() as opened:
-        book = _book(opened.registry, args.lender, args.mode)
+        book = book_of(opened.registry, args.lender, args.mode)
         with _readable(opened, book.lender, args.file) as file:
             source = open_news(file)
             terminal.remark(f"{book.lender}, {book.mode} mode:")
@@ -238,7 +238,7 @@ def _refused_in(counts: Counter[str]) -> int:
     return counts[INVALID] + sum(counts[answer.value] for answer in REFUSALS)
 
 
-def _book(registry: Registry, lender_id: str, mode: str | None) -> Book:
+def book_of(registry: Registry, lender_id: str, mode: str | None) -> Book:
     lender = registry.lender(lender_id).id
     live = Book(lender, Mode.LIVE)
     if mode is None:

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import os
+import secrets
 from datetime import UTC, datetime
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from sqlalchemy import select
 
-from alama.core.application import visible_lines
+from alama.core.application import fold, visible_lines
 from alama.core.chain import SALT_BYTES, digest
 from alama.core.errors import AlamaError
+from alama.core.intake import members
+from alama.core.lending import policy_text
+from alama.core.lending.circumstances import Segment
+from alama.core.lending.ready_policy import REGION, caps_of
 from alama.lenders.records import require_person
+from alama.lenders.store import Registry
 from alama.memory.borrower import after_review, hour_of
 from alama.memory.loans import BorrowerChanges
 from alama.monitoring.sequels import reviews_of, sequels_of
@@ -23,10 +29,15 @@ from alama.platform.database.statements import insert_new
 from alama.platform.errors import Erased, InvalidName, Kind
 from alama.platform.event_bundles import announce
 from alama.platform.events import EventKind
+from alama.policies.policies import policy_by_id, text_in_force
 from alama.scoring import schema
+from alama.scoring.counts import Approvals, Caps
+from alama.scoring.holds import HOUR_US, Approved
 from alama.scoring.records import ScoreRow, StoredScore, UnknownScore
+from alama.scoring.replay import open_score
 from alama.scoring.sequels import (
     APPROVED,
+    DECLINED,
     RULINGS,
     Judgement,
     Review,
@@ -42,8 +53,12 @@ from alama.vault.store import LenderKeys
 from alama.vault.vault import Locked, Vault, damaged
 
 if TYPE_CHECKING:
-    from sqlalchemy import Connection
+    from collections.abc import Sequence
 
+    from sqlalchemy import Connection
+    from sqlalchemy.engine.interfaces import DBAPICursor
+
+    from alama.core.lending.policy import Policy
     from alama.lenders.installation import Installation
     from alama.memory.loans import Change
     from alama.platform.book import Book
@@ -69,6 +84,18 @@ class AlreadyReviewed(AlamaError):
             hint="read the score: its review says what was decided, by whom and why",
         )
         self.reviewed_us = reviewed_us
+
+
+class PortfolioFull(AlamaError):
+    """A cap of the portfolio that declines has no room for a loan, whoever approves it."""
+
+    kind = Kind(HTTPStatus.CONFLICT, "portfolio_full", "Portfolio full")
+
+    def __init__(self, caps: Sequence[str]) -> None:
+        super().__init__(
+            f"the policy has no room for this loan below its cap {', '.join(caps)}",
+            hint="send the review again once there is room, or decline",
+        )
 
 
 class Kept(NamedTuple):
@@ -174,6 +201,9 @@ class ReviewStore:
         self._vault = vault
         self._lender_keys = LenderKeys(database, vault)
         self._memory = BorrowerChanges(database, vault)
+        self._registry = Registry(database, log)
+        self._caps = Caps(database)
+        self._approvals = Approvals(database.parameter_mark, secrets.token_hex(8))
 
     def keep(
         self, book: Book, request_id: str, said: Judgement, key_id: str | None, at_us: int
@@ -182,8 +212,10 @@ class ReviewStore:
 
         Where the score has one already, that is given and nothing is done. `UnknownScore`; `Erased`
         with what remains of the score. `key_id` is the API key that it came with, if one did.
+        `PortfolioFull` where a cap that declines has no room for what would be approved.
         """
         self._vault.ring(book.lender)  # may make keys: not within a transaction
+        policy = policy_text.unjudged(text_in_force(self._registry, book))
         with self._database.writing() as connection:
             score, held = _held(connection, self._memory, book, request_id)
             stands = reviews_of(connection, book, [request_id]).get(request_id)
@@ -197,12 +229,55 @@ class ReviewStore:
             # Unless it is ours, another process was quicker just now.
             kept = reviews_of(connection, book, [request_id])[request_id]
             if is_new:
+                self._count(connection.connection.cursor(), policy, score, said, at_us)
                 _announce(connection, kept, score.row)
                 changes = {key_id: _decided(score.row, said, at_us) for key_id in held}
                 self._memory.change(connection, book, held, changes, at_us)
                 digest = noted.digest(said.reason.value)
                 self._log.append(connection, _reviewed(book, kept.review, digest))
             return Kept(kept, is_new)
+
+    def _count(
+        self,
+        cursor: DBAPICursor,
+        policy: Policy,
+        score: StoredScore,
+        said: Judgement,
+        at_us: int,
+    ) -> None:
+        """Count what a person approves where the service did not, from now on; or the other way.
+
+        What was approved and is declined now gives its room back, to the hour that it was taken in.
+        """
+        row = score.row
+        if said.decision == row.decision or APPROVED not in {said.decision, row.decision}:
+            return
+        region = self._region(policy, score)
+        one = Approved(1, row.recommended_limit, row.expected_loss)
+        self._caps.wait(cursor, row.book)
+        if said.decision == APPROVED:
+            segment = Segment(region, row.tier)
+            full = self._caps.day(cursor, row.book, policy, at_us).full(segment, *one[1:3])
+            declining = {cap.name for cap in caps_of(policy) if cap.decision == DECLINED}
+            if refusing := [name for name in full if name in declining]:
+                raise PortfolioFull(refusing)
+            counted = (row.lender, row.mode, at_us // HOUR_US, segment)
+            self._approvals.count(cursor, {counted: one})
+        else:
+            if region is not None:  # as it was counted
+                given = policy_by_id(self._registry, row.book, row.policy_id)
+                region = region if region in _regions(given) else None
+            counted = (row.lender, row.mode, row.created_us // HOUR_US, Segment(region, row.tier))
+            self._approvals.count(cursor, {counted: one.negative})
+
+    def _region(self, policy: Policy, score: StoredScore) -> str | None:
+        """Give the region of a loan, if a cap asks for it."""
+        regions = _regions(policy)
+        if not regions:
+            return None
+        said = dict(members(open_score(self._vault, score).application)).get(REGION)
+        region = fold(said) if isinstance(said, str) else None
+        return region if region in regions else None
 
     def sequel(self, book: Book, request_id: str) -> StoredSequel:
         """What became of a score; of one that is not there, nothing."""
@@ -218,6 +293,10 @@ class ReviewStore:
             return Resealed(envelope.seal(data_key, note, where), None, score.applicant.id)
         ring = self._lender_keys.ring(connection.connection.cursor(), row.lender)
         return Resealed(ring.own_key(where).seal(note, where), ring.seal_key_id, None)
+
+
+def _regions(policy: Policy) -> set[str]:
+    return {fold(region) for cap in caps_of(policy) for region in cap.regions}
 
 
 def _columns(row: ScoreRow, said: Judgement, note: Resealed) -> dict[str, object]:
@@ -325,9 +404,9 @@ class Reviews:
     ) -> Reviewed:
         """Keep what an officer decided. The same said again gives what was kept the first time.
 
-        `AlreadyReviewed` where something else was said before; `UnknownScore`; `Erased`, for nobody
-        can look any more at what would be decided on; `InvalidName` where the name or the note
-        cannot be one.
+        `AlreadyReviewed` where something else was said before; `PortfolioFull`; `UnknownScore`;
+        `Erased`, for nobody can look any more at what would be decided on; `InvalidName` where the
+        name or the note cannot be one.
         """
         assert said.decision in RULINGS
         note = require_note(said.note)

@@ -12,7 +12,7 @@ from alama.core.application import HIDDEN
 from alama.core.errors import AlamaError, MalformedDocument
 from alama.core.monitoring.news import State
 from alama.lenders.records import TEXT_MAX, is_line
-from alama.monitoring.reviews import NOTE_MAX, AlreadyReviewed, Reviews, is_note
+from alama.monitoring.reviews import NOTE_MAX, AlreadyReviewed, PortfolioFull, Reviews, is_note
 from alama.onboarding.candidates_api import Person
 from alama.platform.book import Scope
 from alama.platform.days import DAY_US
@@ -124,8 +124,9 @@ class ReviewEndpoints:
         "score may be reviewed too: an applicant may contest what was decided without a person, "
         "and the officer confirms or overrides it. The first review of a score stands; the same "
         "sent again gets the same reply, so no `Idempotency-Key` is needed, and anything else is "
-        "refused. The score itself stays as it was given. Overrides are counted, and held against "
-        "what becomes of the loans.",
+        "refused. What is approved counts below the policy's caps of the portfolio, and those that "
+        "decline bind officers too. The score itself stays as it was given. Overrides are counted, "
+        "and held against what becomes of the loans.",
         scope=Scope.REVIEWS_WRITE,
         parameters=("request_id",),
         body="NewReview",
@@ -140,6 +141,7 @@ class ReviewEndpoints:
             BadParameter,
             UnknownScore,
             AlreadyReviewed,
+            PortfolioFull,
             Erased,
             BodyTooLarge,
             UnsupportedMediaType,
@@ -228,4 +230,5 @@ def replies() -> dict[str, Json]:
 
 def refusals() -> dict[str, tuple[AlamaError, ...]]:
     """Give problems by the paths that they are met at."""
-    return {f"/v1/scores/{REQUEST_ID}/review": (AlreadyReviewed(REVIEW.reviewed_us),)}
+    met = (AlreadyReviewed(REVIEW.reviewed_us), PortfolioFull(["nairobi_c"]))
+    return {f"/v1/scores/{REQUEST_ID}/review": met}

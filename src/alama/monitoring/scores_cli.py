@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from alama.core.assess import Contribution
+    from alama.core.memory import Remembered
 
 
 DESCRIPTION: Final = """\
@@ -241,8 +242,19 @@ def _facts(record: Record) -> list[tuple[str, str]]:
         ("to", f"{row.lender}, {row.mode} mode, {row.key_id}"),
         ("model", row.model_id),
         ("policy", row.policy_id),
+        *_fact_of_memory(said.memory),
         *fact_of_rest(record.sealed.application, said.contributions),
     ]
+
+
+def _fact_of_memory(read: Remembered | None) -> list[tuple[str, str]]:
+    """Give what was remembered of the borrower by then, as a line of facts."""
+    if read is None:
+        return []
+    told = [
+        f"{name} {number(value)}" for name, value in msgspec.structs.asdict(read).items() if value
+    ]
+    return [("memory", ", ".join(told) or "nothing of earlier loans or applications")]
 
 
 def fact_of_rest(application: bytes, drawn: Iterable[Contribution]) -> list[tuple[str, str]]:

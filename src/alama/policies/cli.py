@@ -29,6 +29,8 @@ from alama.core.lending.policy import (
     Repayment,
     Sufficiency,
     Tier,
+    policy_of,
+    products_of,
 )
 from alama.core.lending.policy_check import Unsteady, doubts_about
 from alama.core.lending.ready_policy import ReadyPolicy, caps_of, exploration_of
@@ -56,6 +58,7 @@ from alama.platform.terminal.command import add_mode
 from alama.platform.terminal.tables import facts, plain_table
 from alama.policies import policies, simulate_cli
 from alama.policies.commands import hint_of
+from alama.policies.earned import cut_off_of
 
 if TYPE_CHECKING:
     import argparse
@@ -264,7 +267,11 @@ def check(args: argparse.Namespace) -> int:
     for table in tables:
         terminal.say("")
         terminal.say(table)
-    if doubts := list(doubts_about(policy, model.catalogue, jurisdictions())):
+    doubts = list(doubts_about(policy, model.catalogue, jurisdictions()))
+    each = [policy_of(policy, product) for product in products_of(policy)]
+    if all(cut_off_of(one) is None for one in (each or [policy])):
+        doubts.insert(0, (("tiers",), f"none of them is {Decision.APPROVED}, so nobody ever is"))
+    if doubts:
         terminal.say("")
         terminal.say(doubt_table(policy_text.located(text, doubts)))
     unsteady = list(policy_check.unsteady(policy, model.catalogue))

@@ -50,6 +50,12 @@ def not_told_apart(table: Sequence[CutOff]) -> tuple[int, int] | None:
 def sentences(simulation: Simulation) -> Iterator[str]:
     """Say what the money comes to, what is certain of it, and what nobody can know."""
     yield _expected(simulation)
+    if simulation.unremembered:
+        count = numbers.plural(simulation.unremembered, "application")
+        yield (
+            f"Nothing is known of the earlier applications and loans of {count}: what a policy "
+            "asks of a borrower's past is taken to be in order there."
+        )
     yield from _realised(simulation)
     yield from _unseen(simulation)
     yield from _best(simulation)
@@ -157,6 +163,41 @@ _CUT_OFF: Final = (
 )
 
 
+_MEANINGS: Final = {
+    "policy": "old or new; swaps go by the new one's price, or the old one's where it alone lends",
+    "applications": "decided",
+    "loans": "approved",
+    "amount": "limits of the approved, in money, as all that follows but counts, shares and rates",
+    "income": "charges, fees included, had every loan been repaid",
+    "funding": "what the money lent costs",
+    "cost": "running cost",
+    "tax": "on the charges",
+    "expected_loss": "as the model expects it",
+    "profit": "income less funding, cost, tax and expected loss",
+    "profit_low, profit_high": "95 times in 100 profit lies between, if the model is right",
+    "known": "loans whose outcome is known; the columns after it are of these alone",
+    "stand_for": "how many loans they stand for, weighed by the chance with which each was given",
+    "default_rate": "share of these that defaulted, weighed alike; with its 95 % interval",
+    "predicted_rate": "share of these that was expected to default",
+    "realised_loss": "what their defaults lost",
+    "realised_profit": "profit as it came; with its 95 % interval",
+    "expected_profit_of_known": "what was expected of the same loans",
+    "defaults_valued": "defaults of which it is known how much came back",
+    "loss_given_default": "share of what was due that these lost",
+    "loss_given_default_assumed": "what the policy assumes of it",
+    "score_from, score_to": "scores by the model that the cut-off would lie among",
+    "share": "of all applications",
+    "approved": "by the new policy",
+    "lendable": "those against whom nothing but the score may be",
+    "predicted_rate_of_lendable": "share of these that is expected to default",
+    "profit_from_here_up": "of all lendable with this score or a better one",
+    "realised_profit_from_here_up": "the same as it came, where outcomes are known",
+    "best": "the cut-off with the largest profit",
+    "best_earns": "what the best cut-off earns beside this one, if that can be told",
+}
+"""Of what stands in the tables, by column."""
+
+
 def tables(simulation: Simulation) -> Sequence[Sheet]:
     """Give every table of money, with its figures unrounded."""
     old, new = simulation.old, simulation.new
@@ -167,7 +208,16 @@ def tables(simulation: Simulation) -> Sequence[Sheet]:
         "only the old one": simulation.left_out,
     }
     swaps = [{**_named(name, ""), **figures(one)} for name, one in sets.items()]
+    about = {
+        "currency": new.policy.currency,
+        **{
+            side: f"{one.policy.name}, version {one.policy.version}, {one.policy.id}"
+            for side, one in ((OLD, old), (NEW, new))
+        },
+        **_MEANINGS,
+    }
     return (
+        Sheet("about", ("name", "meaning"), [{"name": n, "meaning": m} for n, m in about.items()]),
         _sheet("total", {"all": (old.earned, new.earned)}),
         _sheet("tiers", beside(old.earned_by_tier, new.earned_by_tier)),
         _sheet("terms", beside(old.earned_by_term, new.earned_by_term)),

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from rich.text import Text
 
 from alama.core import model as models
+from alama.core import own_fields
 from alama.core.application import visible
 from alama.core.errors import FileProblem, InvalidPolicy
 from alama.core.lending import draft, policy_text
@@ -31,7 +32,7 @@ from alama.platform.extras import how_to_install
 from alama.platform.files import sheets
 from alama.platform.files.packaged import model_at
 from alama.platform.files.promise import promised
-from alama.platform.files.texts import is_file, is_namesake, read_policy, titled
+from alama.platform.files.texts import is_file, is_namesake, read_bytes, read_policy, titled
 from alama.platform.pages import numbers
 from alama.platform.terminal import terminal
 from alama.platform.terminal.command import Subparsers, add_mode, whole
@@ -125,6 +126,12 @@ def register(actions: Subparsers) -> None:
     add_mode(parser, Mode.TEST)
     add("--against", metavar="FILE|ID", help="the old policy (default: the one that answers now)")
     add("--model", type=Path, metavar="MODEL", help="a model file (default: the one that answers)")
+    add(
+        "--fields",
+        type=Path,
+        metavar="FILE",
+        help="the lender's own, where the file or a rule has them (default: those declared here)",
+    )
     add("--output", type=Path, metavar="PAGE", help="the whole comparison, an HTML page")
     add(
         "--switched",
@@ -288,13 +295,16 @@ def _refuse_near_scores(given: str) -> None:
 def _model(args: argparse.Namespace, opened: Installation | None, book: Book) -> Model:
     """Give the model that is named, or that answers in the book, or the built-in one."""
     deployed = None if opened is None else opened.registry.deployed(book)
-    if opened is None:
-        return model_at(args.model)
-    if args.model is not None or deployed is None or deployed[0] is None:
+    if opened is None or args.model is not None or deployed is None or deployed[0] is None:
         model = model_at(args.model)
     else:
         model = models.stored(opened.registry.model(deployed[0]), deployed[0])
-    own = own_fields_ever(opened.registry, book.lender)
+    if args.fields is not None:
+        own = own_fields.read(read_bytes(args.fields, own_fields.SIZE_MAX))
+    elif opened is not None:
+        own = own_fields_ever(opened.registry, book.lender)
+    else:
+        return model
     return reading(model, own) if own.fields else model
 
 

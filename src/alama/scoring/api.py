@@ -280,7 +280,10 @@ class OfferDetail(msgspec.Struct, frozen=True, gc=False):
     ]
     capped_by: Annotated[
         list[str],
-        Meta(description="The policy's own rules that bound the limit to what it is."),
+        Meta(
+            description="What bounds the limit to what it is: the policy's own rules, by name, or "
+            "earlier loans, by `exposure` or `ladder`."
+        ),
     ]
     counter_offers: Annotated[
         CounterOffers | None,

@@ -33,6 +33,10 @@ if TYPE_CHECKING:
 _APPROVED: Final = Decision.APPROVED.value
 
 
+Part = tuple[str, str, int, Segment]
+"""Lender, mode, hour since 1970 and part of the portfolio: in what an approval is counted."""
+
+
 def part_of(entry: SealedEntry) -> tuple[Segment, Approved]:
     """Give which part of the portfolio an approval is counted in, and as what."""
     row = entry.score
@@ -60,13 +64,17 @@ class Approvals:
         )
 
     def add(self, cursor: DBAPICursor, entries: Iterable[SealedEntry]) -> None:
-        sums: dict[tuple[str, str, int, Segment], Approved] = {}
+        sums: dict[Part, Approved] = {}
         for entry in entries:
             row = entry.score
             if row.decision == _APPROVED:
                 segment, one = part_of(entry)
                 part = (row.lender, row.mode, row.created_us // HOUR_US, segment)
                 sums[part] = sums.get(part, Approved()).plus(one)
+        self.count(cursor, sums)
+
+    def count(self, cursor: DBAPICursor, sums: Mapping[Part, Approved]) -> None:
+        """Add to what was approved; what is negative is taken back."""
         for (lender, mode, hour, segment), approved in sums.items():
             # A row for each segment, and none that another process writes.
             number = self._segments.setdefault(segment, len(self._segments))
@@ -134,7 +142,7 @@ class Caps:
             of_book = days.setdefault(row.book, {})
             began = (policy.id, first_hour(row.created_us, policy.daily.utc_offset_hours))
             if began not in of_book:
-                of_book[began] = self._day(cursor, row.book, policy, row.created_us)
+                of_book[began] = self.day(cursor, row.book, policy, row.created_us)
                 # What this commit has let in by another policy, or on the day before, counts too.
                 for earlier in bounded[: bounded.index(entry)]:
                     if earlier.score.book == row.book and earlier.score.request_id not in refused:
@@ -155,7 +163,8 @@ class Caps:
         if self._wait is not None:
             cursor.execute(self._wait, (_lock_of(book),))
 
-    def _day(self, cursor: DBAPICursor, book: Book, policy: Policy, at_us: int) -> Day:
+    def day(self, cursor: DBAPICursor, book: Book, policy: Policy, at_us: int) -> Day:
+        """Give what room there is under a policy; whoever approves by it has waited before."""
         day = Day()
 
         def read(book: Book, hour: int, until: int | None) -> Counts:

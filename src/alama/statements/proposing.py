@@ -47,6 +47,8 @@ LOOKED_AT: Final = 20
 LOOKED_INTO: Final = 2_000
 """Rows by which a header is told from others, and rows that tell how its columns are written."""
 NAME_MAX: Final = 40
+CELL_MAX: Final = 80
+"""Characters that tell what a cell holds: a hostile one has many more."""
 _NAMED_MIN: Final = 3
 _MOSTLY: Final = 0.9
 
@@ -222,13 +224,14 @@ def _below(rows: Sequence[tuple[int, list[str]]], at: int, many: int) -> list[li
     """Give what stands in each column below a row, without the empty cells."""
     below = [cells for _, cells in rows[at + 1 : at + 1 + many]]
     return [
-        [row[place].strip() for row in below if place < len(row) and row[place].strip()]
+        [row[place].strip()[:CELL_MAX] for row in below if place < len(row) and row[place].strip()]
         for place in range(len(rows[at][1]))
     ]
 
 
 def _is_value(cell: str) -> bool:
-    return day_of(cell) is not None or amount_of(cell) is not None
+    told = cell.strip()[:CELL_MAX]
+    return day_of(told) is not None or amount_of(told) is not None
 
 
 def _shown(name: str) -> str:

@@ -181,10 +181,14 @@ def test_one_score_is_shown_as_it_was_given(
     assert out.startswith(f"{request_id}\ngiven   20")
     assert re.search(r"\nto +demo, test mode, key_[0-9a-f]{16} *\n", out)
     assert re.search(r"\nmodel +sha256:[0-9a-f]{64} *\npolicy +sha256:[0-9a-f]{64} *\n", out)
+    assert re.search(r"\nmemory +nothing of earlier loans or applications *\n", out)
     assert re.search(r"\nalso +existing_repayments 18000, applicant_ref A-\[77\] *\n", out)
     assert "\nscore 637   default probability 7.24%" in out
     assert "\ntier C   DECLINED (unaffordable)\n" in out
     assert re.search(r"\nmonthly_inflow +KES 18,000 +\+\d", out)
+    assert main(["scores", "show", give_score(compact())]) == 0
+    read = "applications_1d 1, applications_30d 1, declined_7d 1"
+    assert re.search(rf"\nmemory +{read} *\n", capsys.readouterr().out)
 
 
 @pytest.mark.usefixtures("installed_at_home")

@@ -218,6 +218,12 @@ def test_what_deserves_a_second_look_is_listed_with_its_line_and_refuses_nothing
     assert err == ""
 
 
+def test_a_policy_that_approves_nobody_is_doubted(capsys: pytest.CaptureFixture[str]) -> None:
+    written("ours", ('"APPROVED"', '"REVIEW"'))
+    assert run("check", "ours.toml") == 0
+    assert "none of them is APPROVED, so nobody ever is" in capsys.readouterr().out
+
+
 def test_a_currency_that_the_model_does_not_know_is_told_with_its_line(
     capsys: pytest.CaptureFixture[str],
 ) -> None:

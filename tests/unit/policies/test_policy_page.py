@@ -240,7 +240,7 @@ def test_every_action_that_the_text_names_is_there(page: str) -> None:
 def test_every_option_of_a_simulation_that_the_walk_names_is_there() -> None:
     walk = (DOCS / "changing-a-policy.md").read_text("utf-8")
     rows = re.findall(r"^\| (`--.*?) \|", walk, re.MULTILINE)
-    assert len(rows) == 4
+    assert len(rows) == 5
     for option in re.findall(r"`(--.*?)`", " ".join(rows)):
         arguments = option.replace("MODE", "live").split()
         on = [] if option.startswith("--on") else ["--on", "scores"]

@@ -24,6 +24,7 @@ from alama.scoring import records, schema
 from alama.scoring.replay import open_score
 from alama.scoring.store import Scores
 from tests.factories import a_model, write_model
+from tests.own_fields import TEXT
 from tests.simulations import a_wider_policy
 from tests.stored import give_score
 from tests.stores import sealed_row
@@ -37,6 +38,15 @@ COMPACT = {
     "stability_score": 0.62,
     "airtime_regularity": 0.71,
 }
+
+
+RULE_OF_A_BRANCH = """
+[[rules]]
+name = "of_the_north"
+when = 'branch == "north"'
+decision = "REVIEW"
+says = "the branch looks at all of its own"
+"""
 
 
 @pytest.fixture(autouse=True)
@@ -405,8 +415,49 @@ def test_the_figures_of_money_leave_for_a_spreadsheet(
         book = load_workbook(table)
         tables = set(book.sheetnames)
         months = {row[0] for row in book["months"].iter_rows(min_row=2, values_only=True)}
-    assert tables == {"total", "tiers", "terms", "months", "swaps", "cut_offs"}
+    assert tables == {"about", "total", "tiers", "terms", "months", "swaps", "cut_offs"}
     assert months == {"2026-01", "2026-02", "2026-03"}
+
+
+def test_tables_say_in_which_currency_by_which_policies_and_what_each_column_means(
+    tmp_path: Path, repaid: Path
+) -> None:
+    table = tmp_path / "money.xlsx"
+    policy = seal(msgspec.structs.replace(shifted(-40), id="", name="=HYPERLINK(1)"))
+    assert run(written(tmp_path, policy), "--on", repaid, "--tables", table) == 0
+    book = load_workbook(table)
+    rows = book["about"].iter_rows(min_row=2, values_only=True)
+    about = {str(name): str(meaning) for name, meaning in rows}
+    assert about["currency"] == "KES"
+    assert about["new"].startswith("'=HYPERLINK(1), version ")
+    told = {name for key in about for name in key.split(", ")}
+    columns = {str(cell.value) for sheet in book.worksheets[1:] for cell in sheet[1]}
+    assert {
+        name.removesuffix("_low").removesuffix("_high") for name in columns - told - {"name"}
+    } <= told
+
+
+def test_what_a_policy_asks_of_a_past_that_a_file_does_not_tell_is_said(
+    tmp_path: Path, loans: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(written(tmp_path, shifted(-40)), "--on", loans) == 0
+    said = "Nothing is known of the earlier applications and loans of 40 applications"
+    assert said in capsys.readouterr().out
+
+
+def test_own_fields_of_a_lender_are_read_where_nothing_is_installed(
+    tmp_path: Path, loans: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "fields.toml").write_bytes(TEXT)
+    rows = loans.read_text("utf-8").splitlines()
+    loans.write_text("\n".join([rows[0] + ",branch", *(row + ",north" for row in rows[1:])]))
+    text = draft.write(shifted(-40)) + RULE_OF_A_BRANCH
+    (tmp_path / "new.toml").write_text(text)
+    given = (tmp_path / "new.toml", "--on", loans)
+    assert run(*given, "--fields", tmp_path / "fields.toml") == 0
+    assert re.search(r"^of_the_north +0 +40 +\+40 *$", capsys.readouterr().out, re.MULTILINE)
+    assert run(*given) == EXIT_MISTAKE
+    assert "branch is not a field" in capsys.readouterr().err
 
 
 def test_tables_of_another_kind_are_refused_before_the_run(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
+from alama.platform.files.asis.written import amount_of
 from alama.statements.deriving import Layout, columns_for
 from alama.statements.ledger import Pseudonyms
 from alama.statements.places import place_of
@@ -114,6 +115,14 @@ def test_what_no_table_is_gets_no_proposal() -> None:
         assert propose(content, NAMES, PLACE, {}) is None
 
 
+def test_a_cell_of_many_characters_is_looked_at_no_longer_than_others() -> None:
+    for filled in (" ", "T", "1 ", "\u00e9", "1" + " " * 60):
+        long = filled * (100_000 // len(filled))
+        table = f"When,What,Sum\n2026-04-03,x{long}x,-1.00\n{long}x,{long},-1.00\n"
+        found = propose((f"a{long},b{long}z,c\n" + table).encode(), NAMES, PLACE, {})
+        assert found is None or found.mapping["at"] == "When"
+
+
 def test_what_is_kept_holds_for_its_columns_alone_and_goes_before_usual_names() -> None:
     table = b"Date,Amount,Fee,Details\n2026-04-03,-100.00,2.00,Rent\n"
     header = header_of(table)
@@ -128,3 +137,7 @@ def test_what_is_kept_holds_for_its_columns_alone_and_goes_before_usual_names() 
         assert columns_for(other, None, kept) is None
     said = Columns(at="Date", amount="Amount")
     assert columns_for(table, said, kept) == said
+
+
+def test_a_cell_of_blanks_is_no_number_and_takes_no_minute() -> None:
+    assert amount_of("1" + " " * 78 + "x") is None

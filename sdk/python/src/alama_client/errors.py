@@ -57,6 +57,7 @@ __all__ = [
     "NotFound",
     "NothingBefore",
     "OnboardingIncomplete",
+    "PortfolioFull",
     "Problem",
     "RequestTimeout",
     "ScopeMissing",
@@ -319,6 +320,12 @@ class ListsFull(Problem):
 
 class AlreadyReviewed(Problem):
     """Somebody has reviewed this score before, and said something else."""
+
+    status = 409
+
+
+class PortfolioFull(Problem):
+    """A cap of the policy's portfolio that declines has no room for the loan."""
 
     status = 409
 

@@ -64,9 +64,9 @@ class Offer(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     nothing is offered the limit is 0, and they are those of the loan that would have applied: the
     largest by tier and income, or the smallest there is where none can be repaid. `apr` is by the
     definition of `apr_kind`, `aprs` by each, as far as the policy speaks of repayment. `capped_by`
-    names the policy's own rules that bound the limit to what it is, `product` the product of the
-    policy that made the offer, if it has any. `rooms` are what was left of caps of the portfolio,
-    where any could have refused a loan.
+    names what bounds the limit to what it is: the policy's own rules, its exposure, its ladder.
+    `product` is the product of the policy that made the offer, if it has any. `rooms` are what was
+    left of caps of the portfolio, where any could have refused a loan.
     """
 
     currency: str
@@ -127,7 +127,6 @@ def make_offer(
 ) -> Offer:
     """Price a loan, and offer it unless the decision is DECLINED."""
     limit = 0 if decision is _DECLINED else loan.amount
-    capping = (rule for rule in policy.capping(values, loan.term) if rule.limit_max == limit)
     tariff = policy.tariffs[loan.term]
     quote = tariff.quote(loan.probability, loan.amount)
     return Offer(
@@ -141,7 +140,7 @@ def make_offer(
         quote.expected_loss,
         tariff.apr_kind,
         quote.aprs,
-        tuple(rule.name for rule in capping),
+        policy.names_bounding(values, limit, loan.term),
         policy.product or msgspec.UNSET,
     )
 

@@ -526,6 +526,13 @@ class ReadyPolicy:
         step = self.limit_step
         return int(room // step) * step if step <= room < math.inf else UNBOUND
 
+    def names_bounding(self, values: Sequence[Value], limit: int, term: int) -> tuple[str, ...]:
+        """Name the rules, and what there is of earlier loans, that bound a limit to what it is."""
+        names = [rule.name for rule in self.capping(values, term) if rule.limit_max == limit]
+        if self._of_borrowers is not None and limit == self.most_to(values):
+            names.append(self._of_borrowers.room(values)[1].code)
+        return tuple(names)
+
     def capping(self, values: Sequence[Value], term: int) -> list[ReadyCap]:
         """Give the rules that bound the limit of a term, by its place."""
         if not self.capping_rules:

@@ -210,7 +210,8 @@ class Simulation:
     `kept`, `let_in` and `left_out` are what the loans earn that both policies give, that only the
     new one gives, and that only the old one gives (by its own price). `bands` are the scores of the
     new policy: who is lendable there, whatever its cut-off says. `explored` counts the loans with a
-    known outcome that were given by chance.
+    known outcome that were given by chance, `unremembered` the applications that come without the
+    memory that one of the policies reads.
     """
 
     model: Model
@@ -227,6 +228,7 @@ class Simulation:
     left_out: Earned
     bands: Mapping[int, Band]
     explored: int
+    unremembered: int
 
     @property
     def count(self) -> int:
@@ -249,8 +251,14 @@ def simulate(
     switches: list[Switch] = []
     reoffered: list[Switch] = []
     beside = _Beside()
+    owed_place = old.catalogue.position["open_balance"]
+    reading = (old, new, *old.products.values(), *new.products.values())
+    reads_memory = any(policy.reads_memory for policy in reading)
+    unremembered = 0
     for case in cases:
         reference, application = case.reference, case.application
+        if reads_memory:
+            unremembered += next(iter(application.values[owed_place:]), None) is None
         was, would, lendable = _decide_twice(old_decider, new_decider, application)
         words = region.word(application), device.word(application)
         before.add(was, words, case)
@@ -276,6 +284,7 @@ def simulate(
         left_out=beside.left_out,
         bands=beside.bands,
         explored=beside.explored,
+        unremembered=unremembered,
     )
 
 

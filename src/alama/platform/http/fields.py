@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections import Counter
+from collections.abc import Callable, Iterable
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
@@ -15,7 +16,7 @@ from alama.platform.addresses import InvalidUrl
 from alama.platform.http.problems import InvalidRequest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     Members = Sequence[tuple[str, object]]
 
@@ -58,6 +59,47 @@ def read(
     Rules and checks go by the names of the fields. No value that was sent is ever part of a fault.
     """
     return read_members(kind, members(body), rules, checks)
+
+
+Faults = Callable[[S], Iterable[FieldProblem]]
+"""Gives what does not go together in an object that is read."""
+
+
+def read_one_or_many(
+    kind: type[S],
+    body: bytes,
+    name: str,
+    rules: Mapping[str, Rule],
+    checks: Mapping[str, Check],
+    faults_of: Faults[S],
+    *,
+    length_max: int,
+) -> list[S]:
+    """Read a body that is an object, or has one field, a list of them, as `read` would each."""
+    sent = members(body)
+    if all(each != name for each, _ in sent):
+        return [read_sound(kind, sent, rules, checks, faults_of)]
+    found = read_list(kind, sent, name, rules, checks, length_max=length_max)
+    _refuse(fault.within(name, at) for at, one in enumerate(found) for fault in faults_of(one))
+    return found
+
+
+def read_sound(
+    kind: type[S],
+    sent: Members,
+    rules: Mapping[str, Rule],
+    checks: Mapping[str, Check],
+    faults_of: Faults[S],
+) -> S:
+    """Read the members of an object whose fields go together, or raise `InvalidRequest`."""
+    found = read_members(kind, sent, rules, checks)
+    _refuse(faults_of(found))
+    return found
+
+
+def _refuse(faults: Iterable[FieldProblem]) -> None:
+    if told := list(faults):
+        raise InvalidRequest(told)
 
 
 def read_list(

@@ -128,6 +128,10 @@ PROBLEMS: Final[Mapping[str, Meaning]] = {
         "Somebody has reviewed this score before, and said something else; `detail` says when.",
         "Read the score: its `review` stands. The same review sent again is no problem.",
     ),
+    "portfolio_full": Meaning(
+        "A cap of the policy's portfolio that declines has no room for the loan; `detail` has it.",
+        "Send the review again once there is room, or decline.",
+    ),
     "idempotency_in_flight": Meaning(
         "The first request under this `Idempotency-Key` is still being answered, after a second.",
         "Send the same request again after `Retry-After` seconds: it gets the same reply.",

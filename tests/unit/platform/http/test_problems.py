@@ -70,6 +70,7 @@ EXAMPLES: dict[type[AlamaError], AlamaError] = {
     scoring_records.IdempotencyKeyReused: scoring_records.IdempotencyKeyReused(),
     errors.TooManyRequests: errors.TooManyRequests(7),
     lists.ListsFull: lists.ListsFull(),
+    reviews.PortfolioFull: reviews.PortfolioFull(["nairobi_c"]),
     onboarding_records.UnknownHistory: onboarding_records.UnknownHistory(),
     onboarding_records.UnknownCandidate: onboarding_records.UnknownCandidate(),
     onboarding_records.UnknownJob: onboarding_records.UnknownJob(),

@@ -12,6 +12,7 @@ import pytest
 
 from alama.core.errors import FileProblem
 from alama.core.product import PRODUCT
+from alama.platform.files.asis.incoming import look
 from alama.platform.files.asis.inspection import Inspected, Mapping, convert, inspect
 from alama.training.history.names import targets_of
 from tests import damaged_histories
@@ -74,6 +75,19 @@ def test_no_damaged_file_is_read_wrong(case: Case, tmp_path: Path) -> None:
         assert case.about in {q.column or q.about for q in found.questions}
         found = inspect(path, TARGETS, case.answer or Mapping())
     assert _as_read(path, found, tmp_path) == case.truth
+
+
+def test_a_plain_file_is_looked_at_where_its_days_are_midnights_elsewhere(tmp_path: Path) -> None:
+    names = [_spelled(name) for name in NAMES]
+    for hour, comes in (("21:00", True), ("21:07", False)):
+        path = tmp_path / f"{hour[3:]}.csv"
+        written = Text(names=names, day=lambda d, h=hour: f"{d}T{h}:00Z")  # type: ignore[misc]
+        written.write(path, damaged_histories.loans())
+        if comes:
+            with pytest.raises(FileProblem, match="another time zone"):
+                look(path, TARGETS, Mapping())
+        else:
+            assert look(path, TARGETS, Mapping()) is None
 
 
 def _money_of(path: Path) -> tuple[str, ...]:

@@ -6,6 +6,7 @@ refused; where they leave two ways, it is asked about.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from dataclasses import dataclass, field
 from datetime import date, datetime, time, timedelta
@@ -49,6 +50,12 @@ MOSTLY: Final = 0.95
 _EXACT_MAX: Final = 1e15
 """A spreadsheet holds no more digits of a number: the rest of a long id is zeros."""
 
+MIDNIGHT_ELSEWHERE: Final = re.compile(
+    r"[T ](?:1[2-9]|2[0-3]):00(?::00(?:\.0+)?)?(?:Z| ?UTC|\+00:?00)$"
+)
+"""In Nairobi a day begins at 21:00 of the day before in UTC, and programs write it so."""
+
+_FEW: Final = 3
 _MONTHS: Final = 12
 _CACHED_MAX: Final = 100_000
 _AROUND: Final = " \t\r\n\u00a0\u200b\u200e\u200f\u202a\u202b\u202c\u202f\u2066\u2069\ufeff"
@@ -131,6 +138,7 @@ class ColumnSeen:
             _look_at_number(self.numbers, amount, text, row)
         if self.holds in {Holds.DAY, Holds.ANY}:
             _look_at_day(self.days, day, row)
+            self.days.counts["elsewhere"] += MIDNIGHT_ELSEWHERE.search(text) is not None
 
     def _read(self, text: str) -> tuple[Amount | None, DayRead | None]:
         found = self._known.get(text)
@@ -257,6 +265,12 @@ class ColumnSeen:
     def _day(self, decide: Callable[[str, ColumnSeen], str | None]) -> ColumnWay | None:
         counts, seen = self.days.counts, self.days
         shapes = {one for one in (ISO, NAMED, PARTS, DIGITS, SERIAL, TYPED) if counts[one]}
+        if counts["elsewhere"] >= _FEW and counts["elsewhere"] == sum(counts[s] for s in shapes):
+            raise Trouble(
+                f"the days in column {self.name} are midnights of another time zone, written in "
+                "UTC: the day that stands there is the one before",
+                "export them again as days without times, such as 2024-03-31",
+            )
         loose = shapes & {PARTS, DIGITS, SERIAL}
         if loose and len(shapes) > 1:
             rare = min(shapes, key=lambda one: counts[one])

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from alama.core.errors import FileProblem
+from alama.platform.files.asis.columns import MIDNIGHT_ELSEWHERE
 from alama.platform.files.asis.inspection import Inspected, Mapping, Reading, convert, inspect
 from alama.platform.files.asis.likeness import Holds, Target, match
 from alama.platform.files.asis.written import amount_of, day_of, yes_or_no
@@ -163,6 +164,9 @@ def _is_foreign(text: pa.Array[Any], kind: Holds) -> bool:
 
 def _days_are_foreign(text: pa.Array[Any]) -> bool:
     """Say whether days of other shapes are more than slips of a hand, which are told row by row."""
+    given = len(text) - text.null_count - _count(text, r"^\s*$")
+    if given >= _FEW and _count(text, MIDNIGHT_ELSEWHERE.pattern) == given:
+        return True
     odd = text.filter(pc.invert(pc.match_substring_regex(text, _DAY)))
     readable = [value for value in odd.to_pylist()[:_SLIPS_MAX] if value and day_of(value)]
     return len(readable) >= max(_FEW, min(_SLIPS, (len(text) - text.null_count) // 2))

@@ -120,20 +120,22 @@ CURRENCIES: Final[dict[str, frozenset[str]]] = {
 _MONEY: Final = "|".join(sorted(map(re.escape, CURRENCIES), key=len, reverse=True))
 _NUMBER: Final = re.compile(
     rf"""
-    (?P<open>\()?\s*
-    (?P<sign>[+-])?\s*
-    (?:(?P<before>{_MONEY})\.?\s*)?
-    (?P<sign_after>[+-])?\s*
-    (?P<body>[0-9][0-9.,'\ ]*|[.,][0-9]+)
+    (?P<open>\()?\s*+
+    (?P<sign>[+-])?\s*+
+    (?:(?P<before>{_MONEY})\.?\s*+)?
+    (?P<sign_after>[+-])?\s*+
+    (?P<body>[0-9][0-9.,'\ ]*+|[.,][0-9]+)
     (?P<power>[eE][+-]?[0-9]{{1,3}})?
-    (?P<trailing>-)?\s*
-    (?P<percent>%)?\s*
-    (?:(?P<after>{_MONEY})\.?)?\s*
-    (?P<close>\))?\s*
+    (?P<trailing>-)?\s*+
+    (?P<percent>%)?\s*+
+    (?:(?P<after>{_MONEY})\.?)?\s*+
+    (?P<close>\))?\s*+
     (?P<slash>/=|/-)?
     """,
     re.VERBOSE | re.IGNORECASE,
 )
+"""No blank is ever given back: a cell of blanks would be parted among all these in every way."""
+
 _SHORTENED: Final = re.compile(r"[+-]?[0-9](?:[.,][0-9]{1,14})?E\+[0-9]{2,3}")
 """How a spreadsheet shows a number that is too wide for its column: its last digits are lost."""
 

@@ -144,6 +144,7 @@ public sealed class Problem extends AlamaError {
             kind(UnderHold.class, 409, UnderHold::new),
             kind(ListsFull.class, 409, ListsFull::new),
             kind(AlreadyReviewed.class, 409, AlreadyReviewed::new),
+            kind(PortfolioFull.class, 409, PortfolioFull::new),
             kind(IdempotencyInFlight.class, 409, IdempotencyInFlight::new),
             kind(WebhookEndpointDisabled.class, 409, WebhookEndpointDisabled::new),
             kind(TooManyEndpoints.class, 409, TooManyEndpoints::new),
@@ -342,6 +343,13 @@ public sealed class Problem extends AlamaError {
     /** Somebody has reviewed this score before, and said something else. */
     public static final class AlreadyReviewed extends Problem {
         AlreadyReviewed(Told told) {
+            super(told);
+        }
+    }
+
+    /** A cap of the policy's portfolio that declines has no room for the loan. */
+    public static final class PortfolioFull extends Problem {
+        PortfolioFull(Told told) {
             super(told);
         }
     }
