@@ -37,7 +37,12 @@ NEAR_DAYS: Final = 3
 
 _AROUND_DAYS: Final = 14
 _BESIDE_DAYS: Final = 60
+_COUNTED_SHARE: Final = 0.2
 _EXCESS_MIN: Final = 30
+_ROLLOVERS_BEYOND: Final = 0.5
+_TOP_UPS_BEYOND: Final = 0.25
+"""Of what is expected: in clean books, what is counted is up to 0.23 and 0.11 beyond it."""
+
 _EXCESS_SHARE: Final = 0.005
 """Of all loans: fewer that follow each other closely are of no weight, and may be chance."""
 
@@ -112,8 +117,8 @@ def _rollovers(book: Book) -> list[Oddity]:
     close = (gap >= -NEAR_DAYS) & (gap <= late + NEAR_DAYS)
     at_once = np.abs(gap) <= NEAR_DAYS
     many = max(
-        _beyond(close, near + a_day * float(late.mean()), len(booked)),
-        _beyond(at_once, near, len(booked)),
+        _beyond(close, near + a_day * float(late.mean()), len(booked), _ROLLOVERS_BEYOND),
+        _beyond(at_once, near, len(booked), _ROLLOVERS_BEYOND),
     )
     if many:
         words = (
@@ -124,7 +129,7 @@ def _rollovers(book: Book) -> list[Oddity]:
         found.append(Oddity(OddityKind.ROLLOVERS, words, many, many / len(booked)))
     running = gap < -NEAR_DAYS
     by_chance = 2.0 * a_day * float(np.maximum(term - NEAR_DAYS, 0.0).mean())
-    if many := _beyond(running, by_chance, len(booked)):
+    if many := _beyond(running, by_chance, len(booked), _TOP_UPS_BEYOND):
         words = (
             f"about {many:,} loans were given while another loan of the same borrower was not due: "
             "top-ups, or loans side by side. What is owed together is not in the file"
@@ -133,11 +138,11 @@ def _rollovers(book: Book) -> list[Oddity]:
     return found
 
 
-def _beyond(chosen: Mask, expected: float, loans: int) -> int:
+def _beyond(chosen: Mask, expected: float, loans: int, share: float) -> int:
     """Give how many more there are than expected, where that is no chance; else 0."""
     many = int(np.count_nonzero(chosen))
     surplus = many - expected
-    least = max(_EXCESS_MIN, expected, _EXCESS_SHARE * loans)
+    least = max(_EXCESS_MIN, share * expected, _EXCESS_SHARE * loans)
     is_odd = surplus > SURE * np.sqrt(expected + 1.0) and surplus > least
     return round(surplus) if is_odd else 0
 
@@ -363,7 +368,7 @@ def of_columns(columns: Mapping[str, pa.Array[Any]], looked_at: int, rows: int) 
         texts = pc.utf8_trim_whitespace(column.cast(pa.string())) if len(column) else column
         given = [t for t in texts.to_pylist() if t and t.casefold() not in _NOTHING]
         share = len(given) / looked_at if looked_at else 0.0
-        if given and _EARLIER.search(name) and _OF_LOAN.search(name):
+        if given and _EARLIER.search(name) and _OF_LOAN.search(name) and not _counts(given):
             many = round(share * rows)
             words = (
                 f"column {name} names an earlier loan in about {many:,} rows: these loans may have "
@@ -376,6 +381,13 @@ def of_columns(columns: Mapping[str, pa.Array[Any]], looked_at: int, rows: int) 
 
 
 _NOTHING: Final = frozenset(("no", "none", "0", "0.0", "false", "na", "n/a", "null", "-", "nil"))
+
+
+def _counts(given: Sequence[str]) -> bool:
+    """Say whether values count loans rather than name them: few numbers, again and again."""
+    told = set(given)
+    is_few = 1 < len(told) < _COUNTED_SHARE * len(given)
+    return is_few and all(text.replace(".", "", 1).isdecimal() for text in told)
 
 
 def _products(name: str, given: Sequence[str], share: float, rows: int) -> list[Oddity]:

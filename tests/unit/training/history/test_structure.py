@@ -148,6 +148,24 @@ def test_nothing_is_found_in_a_clean_history(loans: list[Loan], tmp_path: Path) 
     assert _found(tmp_path, loans) == []
 
 
+def test_a_column_that_counts_earlier_loans_names_none(loans: list[Loan], tmp_path: Path) -> None:
+    counted = [loan | {"earlier_loans": str(n % 7)} for n, loan in enumerate(loans)]
+    assert _found(tmp_path, counted) == []
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("planted", [rollovers, top_ups])
+def test_what_was_planted_in_a_large_book_is_named_with_its_size(
+    planted: Callable[[list[Loan]], list[Loan]], tmp_path: Path
+) -> None:
+    with _population(tmp_path, 1, 25_000).open(newline="") as file:
+        loans = list(csv.DictReader(file))
+    with_them = planted(loans)
+    (found,) = _found(tmp_path, with_them)
+    assert found.kind.value.startswith(planted.__name__[:3])
+    assert 0.7 < found.rows / (len(with_them) - len(loans)) < 1.8
+
+
 @pytest.mark.long
 @pytest.mark.parametrize(
     "rows", [500, 800, 1_200, 2_000, 3_000, 5_000, 8_000, 12_000, 25_000, 50_000]
