@@ -79,8 +79,9 @@ class Lender:
             client.close()
 
     def post(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
-        """Send to the server whose turn it is."""
-        reply = next(self._turns).post(path, json=body)
+        """Send to the server whose turn it is, under an idempotency key of its own."""
+        headers = {"Idempotency-Key": f"once-{next(_numbers)}"}
+        reply = next(self._turns).post(path, json=body, headers=headers)
         assert reply.status_code == 200, reply.text
         said: dict[str, Any] = reply.json()
         return said
@@ -134,7 +135,8 @@ def test_sixty_four_at_once_are_approved_once(lender: Lender) -> None:
 def test_who_pays_back_borrows_more_and_is_forgotten_when_erased(lender: Lender) -> None:
     approved = lender.ask(RICH)
     day = "2026-01-05"
-    assert lender.tell(kind="disbursed", date=day, amount=20_000) == "recorded"
+    told = [lender.tell(kind="disbursed", date=day, amount=20_000) for _ in range(2)]
+    assert told == ["recorded", "unchanged"]
     assert "ladder" in lender.ask(RICH).rules
     assert lender.tell(kind="closed", date=day) == "recorded"
     assert (

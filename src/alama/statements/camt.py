@@ -1,7 +1,7 @@
 """ISO 20022 camt.053: the statement of a bank account, as XML that may be hostile.
 
-No entity but the five of XML, no document type, bounded depth and length: a bomb is refused where
-it begins.
+No entity but the five of XML, no document type, bounded depth, parts and texts: a bomb is refused
+where it begins. An entry is a row as soon as it ends, so that no tree of a whole file is held.
 """
 
 from __future__ import annotations
@@ -22,6 +22,10 @@ if TYPE_CHECKING:
 
 DEPTH_MAX: Final = 40
 ELEMENTS_MAX: Final = 5_000_000
+HELD_MAX: Final = 20_000
+"""Elements that are held at once: of one entry, and of what stands around all of them."""
+ENTRIES_MAX: Final = 200_000
+TEXT_MAX: Final = 10_000
 _OPENING: Final = ("OPBD", "PRCD")
 _CLOSING: Final = "CLBD"
 
@@ -54,12 +58,13 @@ _FAMILIES: Final = {
 class _Node:
     """An element with its text, and what is in it."""
 
-    __slots__ = ("inside", "name", "text")
+    __slots__ = ("inside", "name", "rows", "text")
 
     def __init__(self, name: str) -> None:
         self.name = name
         self.text = ""
         self.inside: list[_Node] = []
+        self.rows: list[Row | Unread] = []
 
     def find(self, path: str) -> _Node | None:
         node: _Node | None = self
@@ -83,13 +88,14 @@ class _Node:
 
 
 class _Tree:
-    """Builds a tree of what is sent, and refuses what no statement has."""
+    """Builds a tree of what is sent but for its entries, and refuses what no statement has."""
 
-    def __init__(self) -> None:
+    def __init__(self, zone: tzinfo) -> None:
         self.root: _Node | None = None
         self.currencies: set[str] = set()
+        self._zone = zone
         self._open: list[_Node] = []
-        self._count = 0
+        self._count = self._held = self._entries = self._held_before = 0
 
     def parse(self, content: bytes) -> _Node:
         parser = expat.ParserCreate()
@@ -110,7 +116,9 @@ class _Tree:
 
     def _start(self, name: str, attributes: dict[str, str]) -> None:
         self._count += 1
-        if len(self._open) >= DEPTH_MAX or self._count > ELEMENTS_MAX:
+        self._held += 1
+        is_large = self._count > ELEMENTS_MAX or self._held > HELD_MAX
+        if len(self._open) >= DEPTH_MAX or is_large:
             raise StatementUnreadable("the document is nested too deeply, or has too many parts")
         node = _Node(name.rpartition(":")[2])
         # What was sent may be told in the sender's money, too, and is not what was booked.
@@ -121,13 +129,33 @@ class _Tree:
             self._open[-1].inside.append(node)
         else:
             self.root = node
+        if self._is_entry(node):
+            self._held_before = self._held
         self._open.append(node)
 
+    def _is_entry(self, node: _Node) -> bool:
+        return node.name == "Ntry" and bool(self._open) and self._open[-1].name == "Stmt"
+
     def _end(self, _: str) -> None:
-        self._open.pop()
+        node = self._open.pop()
+        if not self._is_entry(node):
+            return
+        self._entries += 1
+        if self._entries > ENTRIES_MAX:
+            raise StatementUnreadable(f"the document has more than {ENTRIES_MAX:,} entries")
+        part = self._open[-1]
+        part.inside.pop()
+        self._held = self._held_before - 1
+        try:
+            part.rows.append(_row(self._entries, node, self._zone))
+        except (BadCell, ValueError, OverflowError) as error:
+            part.rows.append(Unread(self._entries, reason(error)))
 
     def _text(self, text: str) -> None:
-        self._open[-1].text += text
+        node = self._open[-1]
+        if len(node.text) + len(text) > TEXT_MAX:
+            raise StatementUnreadable("a text of the document is longer than any of a statement")
+        node.text += text
 
     def _refused(self, *_: object) -> NoReturn:
         raise StatementUnreadable(
@@ -143,23 +171,20 @@ class _Balances(NamedTuple):
 
 def read_camt(content: bytes, names: Pseudonyms, zone: tzinfo) -> Statement:
     """Read the entries of every statement of the document; its days follow each other."""
-    tree = _Tree()
+    tree = _Tree(zone)
     root = tree.parse(content)
     message = root.find("BkToCstmrStmt")
     if message is None:
         raise StatementUnreadable("the XML is no camt.053 statement of an account")
     parts = sorted(message.all("Stmt"), key=_period_start)
+    _require_one_account(parts)
     rows: list[Row] = []
     bad: list[Unread] = []
-    number = 0
     for part in parts:
         balance = _balances(part).opening
-        for entry in part.all("Ntry"):
-            number += 1
-            try:
-                row = _row(number, entry, zone)
-            except (BadCell, ValueError, OverflowError) as error:
-                bad.append(Unread(number, reason(error)))
+        for row in part.rows:
+            if isinstance(row, Unread):
+                bad.append(row)
                 continue
             # Entries have no balance of their own; what follows from the opening one is theirs.
             if balance is not None and row.status is Status.COMPLETED:
@@ -177,6 +202,16 @@ def read_camt(content: bytes, names: Pseudonyms, zone: tzinfo) -> Statement:
         unread=bad,
         declared=_declared(message, parts, names, zone),
     )
+
+
+def _require_one_account(parts: list[_Node]) -> None:
+    """Refuse statements of several accounts, and several of which one does not tell its own."""
+    accounts = {part.get("Acct/Id/IBAN", "Acct/Id/Othr/Id").replace(" ", "") for part in parts}
+    if len(accounts) > 1 or (len(parts) > 1 and "" in accounts):
+        raise StatementUnreadable(
+            "the document has statements of several accounts, or does not tell whose each is",
+            hint="send the statements of one account, each with its number",
+        )
 
 
 def _period_start(part: _Node) -> str:

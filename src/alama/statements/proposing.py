@@ -190,9 +190,7 @@ def _rows(content: bytes) -> list[tuple[int, list[str]]]:
     bare = content[:256].lstrip(b" \t\r\n\xef\xbb\xbf")
     if not bare or bare.startswith((b"%PDF", b"<", b"{", b"[")):
         return []
-    if bare.startswith(b"PK\x03\x04"):
-        return tables.rows_of_spreadsheet(content)
-    return tables.rows_of_csv(content)
+    return tables.first_rows(content, HEADER_WITHIN + LOOKED_INTO)
 
 
 class _Table(NamedTuple):

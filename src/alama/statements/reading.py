@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from datetime import date, timedelta
+from datetime import date, datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from alama.statements import tables, wallets
+from alama.core.errors import FileProblem
+from alama.platform.files.asis.likeness import Holds, Target
+from alama.platform.files.table import TooLarge
+from alama.statements import wallets
 from alama.statements.camt import read_camt
+from alama.statements.cells import DayOrder
 from alama.statements.ledger import (
     Check,
     Declared,
@@ -20,17 +25,20 @@ from alama.statements.ledger import (
     Verdict,
 )
 from alama.statements.pdf.statement import read_pdf
-from alama.statements.problems import StatementUnreadable
+from alama.statements.problems import MappingNeeded, StatementUnreadable
 from alama.statements.rows import UNKNOWN_MAX, link_reversals
+from alama.statements.tables import Answers, Columns, Tables, plain, read_mapped
 from alama.statements.transactions import read_json
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from alama.statements.places import Place
-    from alama.statements.tables import Columns
+    from alama.statements.tables import Headed
 
 BYTES_MAX: Final = 16 << 20
+_SHORTER: Final = "send the statement of a shorter period"
+_WEB_PAGE: Final = re.compile(rb"<(?:!doctype html|html|table)", re.IGNORECASE)
 _SPACE: Final = b" \t\r\n\xef\xbb\xbf"
 
 
@@ -40,76 +48,95 @@ def read_statement(
     place: Place,
     columns: Columns | None = None,
     password: str | None = None,
+    until: date | None = None,
 ) -> Statement:
     """Read a file by what it is, or raise an error that says what to do.
 
     `columns` says what the columns of a table are that no wallet has written. `password` opens a
-    PDF, for which a process is started and waited for.
+    PDF, for which a process is started and waited for. No row of `until`, by default of today,
+    or before is of a later year, where years have two figures.
     """
     if len(content) > BYTES_MAX:
-        raise StatementUnreadable(
-            f"the file is larger than {BYTES_MAX >> 20} MiB",
-            hint="send the statement of a shorter period",
-        )
+        raise StatementUnreadable(f"the file is larger than {BYTES_MAX >> 20} MiB", hint=_SHORTER)
     bare = content[:256].lstrip(_SPACE)
     if not bare:
         raise StatementUnreadable("the file is empty")
     try:
         if bare.startswith(b"%PDF"):
             return read_pdf(content, names, password)
-        if bare.startswith(b"<"):
+        if bare.startswith(b"<") and _WEB_PAGE.match(bare) is None:
             return read_camt(content, names, place.zone)
         if bare.startswith((b"{", b"[")):
             return read_json(content, names, place.zone)
-        if bare.startswith(b"PK\x03\x04"):
-            return _read_table(
-                tables.rows_of_spreadsheet(content), names, place, columns, "spreadsheet"
-            )
-        return _read_table(tables.rows_of_csv(content), names, place, columns, "csv")
+        return _read_table(content, names, place, columns, until or _today(place))
+    except TooLarge as error:
+        raise StatementUnreadable(str(error), hint=_SHORTER) from None
+    except FileProblem as error:
+        raise StatementUnreadable(str(error), hint=error.hint) from None
     except (ValueError, OverflowError, RecursionError):
         # What a cell or a member holds that none can hold; it is not repeated.
         raise StatementUnreadable("the file holds what no statement does") from None
 
 
+def _today(place: Place) -> date:
+    return datetime.now(place.zone).date()
+
+
 def _read_table(
-    rows: list[tuple[int, list[str]]],
-    names: Pseudonyms,
-    place: Place,
-    columns: Columns | None,
-    format_name: str,
+    content: bytes, names: Pseudonyms, place: Place, columns: Columns | None, until: date
 ) -> Statement:
-    if columns is not None:
-        return tables.read_mapped(
-            rows, columns, names, place.zone, Declared(), f"mapped_{format_name}"
+    file = Tables(content)
+    told = Columns(at="") if columns is None else columns
+    for targets, read in ((wallets.MPESA, _mpesa), (wallets.MTN, _mtn), (wallets.ORANGE, _orange)):
+        known = {target.name for target in targets}
+        if columns is not None and not known.issuperset(map(plain, columns.named.values())):
+            continue
+        headed = file.with_names(targets)
+        if headed is not None:
+            return read(headed, Answers(told.decimal, told.dates, None, until), names, place)
+    if columns is None:
+        headed, guessed = file.with_usual_names()
+        return read_mapped(headed, guessed, names, place.zone, until, file.format)
+    wanted = [Target(plain(name), Holds.ANY) for name in columns.named.values()]
+    headed = file.with_names(wanted)
+    if headed is None:
+        raise MappingNeeded(
+            "the table lacks a column of the mapping",
+            hint="compare the mapping with the header of the file, word by word",
         )
-    known = (
-        (wallets.MPESA_COLUMNS, wallets.mpesa),
-        (wallets.MTN_COLUMNS, wallets.mtn),
+    mapped = headed.renamed({plain(name): role for role, name in columns.named.items()})
+    return read_mapped(mapped, columns, names, place.zone, until, f"mapped_{file.format}")
+
+
+def _mpesa(headed: Headed, told: Answers, names: Pseudonyms, _: Place) -> Statement:
+    # Its figures have a point. Its days begin with the year, unless a spreadsheet wrote them anew.
+    answers = told._replace(decimal=told.decimal or ".", currency="KES")
+    table = headed.read(wallets.MPESA, answers)
+    declared = table.declared(names, wallets.EAST_AFRICA, told.until)
+    return wallets.mpesa(table.rows, names, declared=declared, unread=table.unread)
+
+
+def _mtn(headed: Headed, told: Answers, names: Pseudonyms, _: Place) -> Statement:
+    answers = told._replace(
+        decimal=told.decimal or ".", dates=told.dates or DayOrder.DAY_FIRST, currency="UGX"
     )
-    for wanted, read in known:
-        found = tables.find_header(rows, wanted)
-        if found is not None:
-            header, places = found
-            above = [cells for _, cells in rows[:header]]
-            declared = tables.declared_by(above, names, wallets.EAST_AFRICA)
-            return read(tables.body(rows, header, places), names, declared=declared)
-    found = tables.find_header(rows, wallets.ORANGE_COLUMNS)
-    if found is not None:
-        header, places = found
-        above = [cells for _, cells in rows[:header]]
-        declared = tables.declared_by(above, names, place.zone, ",")
-        return wallets.orange(
-            tables.body(rows, header, places),
-            names,
-            place.zone,
-            currency=_currency(above),
-            declared=declared,
-        )
-    guessed = tables.guess(rows)
-    header_at = tables.find_header(rows, guessed.named)
-    above = [cells for _, cells in rows[: header_at[0]]] if header_at else []
-    declared = tables.declared_by(above, names, place.zone)
-    return tables.read_mapped(rows, guessed, names, place.zone, declared, format_name)
+    table = headed.read(wallets.MTN, answers)
+    declared = table.declared(names, wallets.EAST_AFRICA, told.until)
+    return wallets.mtn(table.rows, names, declared=declared, unread=table.unread)
+
+
+def _orange(headed: Headed, told: Answers, names: Pseudonyms, place: Place) -> Statement:
+    currency = _currency(headed.above)
+    answers = told._replace(dates=told.dates or DayOrder.DAY_FIRST, currency=currency)
+    table = headed.read(wallets.ORANGE, answers)
+    return wallets.orange(
+        table.rows,
+        names,
+        place.zone,
+        currency=currency or table.currency,
+        declared=table.declared(names, place.zone, told.until),
+        unread=table.unread,
+    )
 
 
 _CURRENCY_LENGTH: Final = 3
@@ -118,7 +145,7 @@ _CURRENCY_LENGTH: Final = 3
 def _currency(above: Sequence[Sequence[str]]) -> str | None:
     for line in above:
         cells = [cell.strip() for cell in line if cell.strip()]
-        if len(cells) > 1 and tables.plain(cells[0]).rstrip(": ") in {"devise", "currency"}:
+        if len(cells) > 1 and plain(cells[0]).rstrip(": ") in {"devise", "currency"}:
             return cells[1].upper() if len(cells[1]) == _CURRENCY_LENGTH else None
     return None
 

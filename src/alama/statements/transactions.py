@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from datetime import tzinfo
 
 ROWS_MAX: Final = 200_000
+MEMBERS_MAX: Final = 2_000_000
+"""Each takes some hundred bytes of memory, and no more than eight of a file of the largest."""
 Json = dict[str, Any]
 
 _GSMA_TYPES: Final = {
@@ -67,6 +69,8 @@ def read_json(content: bytes, names: Pseudonyms, zone: tzinfo) -> Statement:
 
 
 def _loaded(content: bytes) -> object:
+    if sum(map(content.count, (b",", b"[", b"{"))) > MEMBERS_MAX:
+        raise StatementUnreadable("the document has more members than any of transactions")
     try:
         # Figures stay text until they are money: no double comes between.
         return json.loads(content.decode("utf-8-sig"), parse_float=_written_out, parse_int=str)

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 import msgspec
 
-from alama.statements.cells import BadCell, hundredths, moment, table_hundredths
+from alama.platform.files.asis.likeness import Holds, Target
+from alama.statements.cells import BadCell, hundredths, moment
 from alama.statements.ledger import Check, Declared, Kind, Pseudonyms, Statement, Status, Unread
 from alama.statements.rows import Row, Source, assemble
 
@@ -20,28 +21,36 @@ if TYPE_CHECKING:
 
 EAST_AFRICA: Final = timezone(timedelta(hours=3))
 
-MPESA_COLUMNS: Final = (
-    "receipt no.",
-    "completion time",
-    "details",
-    "transaction status",
-    "paid in",
-    "withdrawn",
-    "balance",
+MPESA: Final = (
+    Target("receipt no.", Holds.ID),
+    Target("completion time", Holds.DAY, always=True),
+    Target("details", Holds.WORD),
+    Target("transaction status", Holds.WORD),
+    Target("paid in", Holds.NUMBER),
+    Target("withdrawn", Holds.NUMBER),
+    Target("balance", Holds.NUMBER),
 )
-MTN_COLUMNS: Final = (
-    "date & time",
-    "type",
-    "description",
-    "id",
-    "from",
-    "to",
-    "amount",
-    "fees",
-    "taxes",
-    "balance",
+MTN: Final = (
+    Target("date & time", Holds.DAY, always=True),
+    Target("type", Holds.WORD),
+    Target("description", Holds.WORD),
+    Target("id", Holds.ID),
+    Target("from", Holds.WORD),
+    Target("to", Holds.WORD),
+    Target("amount", Holds.NUMBER),
+    Target("fees", Holds.NUMBER),
+    Target("taxes", Holds.NUMBER),
+    Target("balance", Holds.NUMBER),
 )
-ORANGE_COLUMNS: Final = ("n°", "référence", "débit", "crédit", "date", "service", "statut")
+ORANGE: Final = (
+    Target("n°", Holds.WORD),
+    Target("référence", Holds.ID),
+    Target("débit", Holds.NUMBER),
+    Target("crédit", Holds.NUMBER),
+    Target("date", Holds.DAY, always=True),
+    Target("service", Holds.WORD),
+    Target("statut", Holds.WORD),
+)
 
 STATUSES: Final = {
     **dict.fromkeys(
@@ -92,7 +101,7 @@ def mpesa(
     def row(number: int, cells: Sequence[str]) -> list[Row]:
         receipt, at, words, status, paid_in, withdrawn, balance = cells
         moved = (hundredths(paid_in) or 0) - abs(hundredths(withdrawn) or 0)
-        when = moment(at, EAST_AFRICA)
+        when = moment(at, EAST_AFRICA, None)  # day first or month first, nobody knows
         return [
             Row(
                 number,
@@ -105,7 +114,7 @@ def mpesa(
             )
         ]
 
-    rows, bad = rows_of(table, len(MPESA_COLUMNS), row)
+    rows, bad = rows_of(table, len(MPESA), row)
     return assemble(
         Source(format_name, "mpesa", "KES"),
         rows,
@@ -162,11 +171,11 @@ class _MtnRow:
     """One row, of which its amount, fees and taxes are legs."""
 
     def __init__(self, number: int, cells: Sequence[str]) -> None:
-        if len(cells) != len(MTN_COLUMNS):
+        if len(cells) != len(MTN):
             raise BadCell(WRONG_WIDTH)
         at, kind, words, name, payer, payee, amount, fees, taxes, balance = cells
         self.number, self.name = number, name.strip()
-        self.at = moment(_spaced(at), EAST_AFRICA)
+        self.at = moment(at, EAST_AFRICA)
         self.words = f"{kind.strip()} {words.strip()}".strip()
         self.status = Status.FAILED if "failed" in self.words.casefold() else Status.COMPLETED
         self.payer, self.payee = payer.strip(), payee.strip()
@@ -200,13 +209,6 @@ class _MtnRow:
         return 1 if any(word in words for word in _MTN_IN) else -1
 
 
-def _spaced(text: str) -> str:
-    """Part a date from the time that it runs into: 03/08/202612:30:00."""
-    text = text.strip()
-    day = 10
-    return f"{text[:day]} {text[day:].strip()}" if len(text) > day else text
-
-
 def orange(
     table: Iterable[tuple[int, Sequence[str]]],
     names: Pseudonyms,
@@ -214,30 +216,26 @@ def orange(
     *,
     currency: str | None = None,
     declared: Declared | None = None,
+    unread: Sequence[Unread] = (),
 ) -> Statement:
     """Read the columns of Orange Money; it has no balances, but those that its preamble tells."""
 
     def row(number: int, cells: Sequence[str]) -> list[Row]:
         _, name, debit, credit, at, words, status = cells
-        moved = _french(credit) - _french(debit)
+        moved = abs(hundredths(credit) or 0) - abs(hundredths(debit) or 0)
         when = moment(at, zone)
         said = status_of(status)
         return [Row(number, name.strip(), when, words.strip(), said, moved, None)]
 
-    rows, bad = rows_of(table, len(ORANGE_COLUMNS), row)
+    rows, bad = rows_of(table, len(ORANGE), row)
     told = declared or Declared()
     return assemble(
         Source("orange_csv", "orange", currency),
         with_running_balance(rows, told.opening),
         names,
-        unread=bad,
+        unread=[*unread, *bad],
         declared=told,
     )
-
-
-def _french(text: str) -> int:
-    decimal = "," if "," in text else "."
-    return abs(table_hundredths(text, decimal) or 0)
 
 
 def with_running_balance(rows: Sequence[Row], opening: int | None) -> list[Row]:

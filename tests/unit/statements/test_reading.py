@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import io
+import tracemalloc
 import zipfile
 from datetime import date
 
@@ -10,6 +12,7 @@ import openpyxl
 import pytest
 
 from alama.statements import tables
+from alama.statements.cells import DayOrder
 from alama.statements.checks import check, is_doubtful
 from alama.statements.formulas import derive
 from alama.statements.ledger import Kind, Pseudonyms, Statement, Status, Unread, Verdict
@@ -315,12 +318,80 @@ def table(*rows: str, header: str = "Date,Details,Amount") -> str:
 
 @pytest.mark.parametrize(
     "amount",
-    ["1.0E7", "1E5", "2.5K", "1.2m", "12abc34", "1.500", "20.000"],
+    ["1.0E7", "1E5", "2.5K", "1.2m", "12abc34", "100 OD", "5 lakh", "12 34", "-5 Dr", "7 %"],
 )
 def test_an_amount_that_may_mean_another_is_not_read(amount: str) -> None:
     statement = read(table(f"2026-08-03,Pay,{amount}"))
     assert [row.row for row in statement.unread] == [2]
     assert verdicts(statement)["rows_read"] is Verdict.FAIL
+
+
+@pytest.mark.parametrize("amounts", [("1.500", "20.000"), ("1,500", "800"), ("1,500",)])
+def test_a_mark_that_may_be_of_decimals_or_of_thousands_is_asked_for(amounts: tuple[str]) -> None:
+    told = table(*(f"2026-08-03;Pay;{one}" for one in amounts), header="Date;Details;Amount")
+    with pytest.raises(MappingNeeded, match="more than a thousand"):
+        read(told)
+    whole = read(told, Columns(at="Date", amount="Amount", decimal="," if "." in told else "."))
+    assert whole.entries[0].amount == int(amounts[0].replace(".", "").replace(",", "")) * 100
+    settled = read(told.replace("Details", "Balance").replace(";Pay;", ";7,50;"))
+    assert settled.entries[0].amount == (1_500_00 if "." in told else 1_50)
+
+
+@pytest.mark.parametrize(
+    "total",
+    ["Total,2026-08-31,,1500.00", "TOTAL:,,,1500.00", ",,Total,1500.00", "Sub-total,31,Pay,5.00"],
+)
+def test_totals_below_a_table_are_no_transactions(total: str) -> None:
+    header = "Reference,Date,Details,Amount"
+    statement = read(table("A1,2026-08-03,Pay,1500.00", total, header=header))
+    assert (statement.rows, len(statement.entries), statement.unread) == (1, 1, ())
+
+
+def test_a_total_with_a_day_and_no_id_is_named_as_one() -> None:
+    statement = read(table("2026-08-03,Pay,1500.00", "2026-08-31,Total,1500.00"))
+    assert (len(statement.entries), [row.row for row in statement.unread]) == (1, [3])
+
+
+def test_a_purchase_at_total_is_one() -> None:
+    header = "Date,Details,Amount,Balance"
+    statement = read(table("2026-08-03,Total Energies,-15.00,85.00", header=header))
+    assert [entry.signed for entry in statement.entries] == [-15_00]
+
+
+@pytest.mark.parametrize(("told", "year"), [("13/04/26", 2026), ("13/04/99", 1999)])
+def test_a_year_of_two_figures_is_none_to_come(told: str, year: int) -> None:
+    statement = read(table(f"{told},Pay,5.00"))
+    assert [entry.at.year for entry in statement.entries] == [year]
+
+
+def test_a_year_of_two_figures_that_may_stand_in_front_is_asked_for() -> None:
+    with pytest.raises(MappingNeeded, match="day and month"):
+        read(table("26-08-30,Pay,5.00"))
+    assert read(table("00-08-30,Pay,5.00")).entries[0].at.date() == date(2000, 8, 30)
+
+
+def test_a_year_of_two_figures_that_is_yet_to_come_is_not_read() -> None:
+    content = table("13/04/45,Pay,5.00").encode()
+    statement = read_statement(content, NAMES, KENYA, until=date(2026, 9, 1))
+    assert [row.reason for row in statement.unread] == [
+        "has a year of two figures that is yet to come"
+    ]
+
+
+def test_days_of_a_wallet_that_a_spreadsheet_wrote_anew_are_asked_for() -> None:
+    told = mpesa(OUT, IN).replace("2026-08-02", "02/08/2026").replace("2026-08-01", "01/08/2026")
+    with pytest.raises(MappingNeeded, match="day and month"):
+        read(told)
+    answered = read(told, Columns(at="Completion Time", dates=DayOrder.DAY_FIRST))
+    assert answered.entries == read(mpesa(OUT, IN)).entries
+    assert read(told.replace("02/08", "13/08")).entries[-1].at.day == 13
+
+
+def test_amounts_in_another_currency_are_refused() -> None:
+    with pytest.raises(StatementUnreadable, match="another currency"):
+        read(mpesa(IN.replace(",1000.00,,", ",USD 1000.00,,")))
+    told = table("2026-08-03,Pay,UGX 5000", "2026-08-04,Pay,UGX 70")
+    assert read(told).currency == "UGX"
 
 
 def test_a_debit_behind_an_amount_is_money_that_went() -> None:
@@ -375,7 +446,8 @@ def test_a_workbook_with_a_sheet_for_each_month_is_not_read_in_part() -> None:
 def test_a_workbook_of_few_bytes_takes_no_room_for_cells_that_it_only_claims(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(tables, "CELLS_MAX", 10_000)
+    few = dataclasses.replace(tables.LIMITS, cells=2_000)
+    monkeypatch.setattr(tables, "LIMITS", few)
     far: list[list[object]] = [[*[None] * 3_000, 1] for _ in range(5)]
     with pytest.raises(StatementUnreadable, match="cells"):
         read(workbook(far))
@@ -410,6 +482,47 @@ def test_the_currency_of_an_account_is_that_of_its_entries() -> None:
     assert read(account("USD")).currency == "USD"
     with pytest.raises(StatementUnreadable, match="several currencies"):
         read(account("USD", "KES"))
+
+
+def accounts(*numbers: str) -> str:
+    parts = "".join(
+        f"<Stmt><Acct><Id><IBAN>{one}</IBAN></Id></Acct>{BOOKED.format('KES')}</Stmt>"
+        for one in numbers
+    )
+    return f"<Document><BkToCstmrStmt>{parts}</BkToCstmrStmt></Document>"
+
+
+def test_statements_of_several_accounts_are_never_mixed() -> None:
+    assert len(read(accounts("KE1", "KE1")).entries) == 2
+    for mixed in (("KE1", "KE2"), ("KE1", ""), ("", "")):
+        with pytest.raises(StatementUnreadable, match="several accounts"):
+            read(accounts(*mixed))
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"<a>" + b"<b/>" * 1_000_000 + b"</a>",
+        b"<a>" + b"x" * 15_000_000 + b"</a>",
+        b"[" + b"[]," * 2_000_000 + b"[]]",
+        b'{"a":' * 400_000 + b"1" + b"}" * 400_000,
+        b"Date,Details,Amount\n" + b"," * 16_000_000,
+        b"Date,Details,Amount\n2026-08-03," + b"x" * 16_000_000 + b",5",
+        b"Date,Details,Amount\n2026-08-03,Pay," + b" 1" * 60_000,
+    ],
+    ids=["elements", "text", "lists", "deep", "columns", "cell", "figures"],
+)
+def test_what_is_far_too_much_costs_little_memory(content: bytes) -> None:
+    tracemalloc.start()
+    try:
+        statement = read(content)
+        assert len(statement.unread) == statement.rows
+    except StatementUnreadable:
+        pass
+    finally:
+        _, most = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+    assert most < 150 << 20
 
 
 def test_figures_of_json_are_read_however_a_language_puts_them() -> None:

@@ -40,11 +40,12 @@ _CELL: Final = re.compile(r'((?:"[^"]*(?:""[^"]*)*"?)?[^,\r\n]*)(,|\r\n?|\n|$)')
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What a table may have: columns, rows, and bytes once it is unpacked."""
+    """What a table may have: columns, rows, bytes once it is unpacked, cells of a workbook."""
 
     columns: int
     rows: int
     unpacked_bytes: int
+    cells: int = 8_000_000
 
     @property
     def header_bytes(self) -> int:
@@ -236,7 +237,7 @@ def rows_at_once(columns: int, size: int) -> int:
     return max(1, min(size, _CELLS_AT_ONCE // max(columns, 1)))
 
 
-def unreadable(path: Path, error: OSError) -> FileProblem:
+def unreadable(path: object, error: OSError) -> FileProblem:
     """Say why a file cannot be read, without the words of a library."""
     reason = os.strerror(error.errno) if error.errno else "it is damaged or not what its name says"
     return FileProblem(f"cannot read {path}: {reason}")

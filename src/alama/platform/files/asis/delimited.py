@@ -17,17 +17,19 @@ from dataclasses import dataclass, field
 from typing import IO, TYPE_CHECKING, Any, Final, cast
 
 from alama.core.errors import FileProblem
-from alama.platform.files.asis.sheets import Sheet
-from alama.platform.files.table import GZIP, Limits, unreadable
+from alama.platform.files.asis.sheets import Sent, Sheet, Source
+from alama.platform.files.table import GZIP, Limits, TooLarge, unreadable
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
-    from pathlib import Path
 
     from alama.platform.files.asis.sheets import Row
 
 HEAD_ROWS: Final = 200
 """So many rows are looked at to see how a text is delimited and where its table begins."""
+
+LINE_LETTERS_MAX: Final = 4 << 20
+"""A row of many columns with long values has less."""
 
 DELIMITERS: Final = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
 
@@ -65,14 +67,14 @@ class TextGrid:
     """Delimited text, whatever its encoding and its delimiter; packed by gzip or not."""
 
     def __init__(
-        self, path: Path, limits: Limits, encoding: str | None, delimiter: str | None
+        self, path: Source, limits: Limits, encoding: str | None, delimiter: str | None
     ) -> None:
         self.path = path
         self.sheets = (Sheet(),)
         self.told: list[str] = []
         self._limits = limits
         self._source: IO[bytes] | None = None
-        self._size = max(path.stat().st_size, 1)
+        self._size = max(len(path.content) if isinstance(path, Sent) else path.stat().st_size, 1)
         self.way = self._look(encoding, delimiter)
 
     @property
@@ -87,11 +89,12 @@ class TextGrid:
             for _ in range(self.way.skipped):
                 text.readline()
             # The dialect is strict: a quote that is not closed must not swallow rows in silence.
-            found = csv.reader(text, delimiter=self.way.delimiter, strict=True)
+            found = csv.reader(self._lines(text), delimiter=self.way.delimiter, strict=True)
             number = 0
             try:
                 for number, row in enumerate(found, 1):
                     self._limits.check_rows(str(self.path), number)
+                    self._limits.check_columns(str(self.path), len(row))
                     yield tuple(row)
             except csv.Error as error:
                 raise self._unparsed(number + 1, str(error)) from None
@@ -99,6 +102,16 @@ class TextGrid:
                 raise self._undecoded() from None
             except (OSError, EOFError) as error:
                 raise FileProblem(f"{self.path} is damaged: it ends too early") from error
+
+    def _lines(self, text: IO[str]) -> Iterator[str]:
+        """Give the lines, of which none is longer than any row should be."""
+        while line := text.readline(LINE_LETTERS_MAX + 1):
+            if len(line) > LINE_LETTERS_MAX:
+                raise TooLarge(
+                    f"{self.path} has a line of more than {LINE_LETTERS_MAX:,} letters",
+                    hint="look for breaks of lines that were lost",
+                )
+            yield line
 
     def formats(self, _sheet: Sheet, _header: int) -> dict[int, str]:
         """Give how cells are to be shown, by their columns: a text says nothing of it."""
@@ -231,7 +244,7 @@ def _marked(head: bytes) -> str | None:
     return None
 
 
-def garbled(path: Path) -> FileProblem:
+def garbled(path: Source) -> FileProblem:
     """Say that letters were lost before the file came here."""
     return FileProblem(
         f"{path}: letters with accents are garbled in it",
@@ -278,7 +291,7 @@ class _Cut:
     rows: list[list[str]] = field(default_factory=list)
 
 
-def _delimiter(path: Path, head: str) -> str:
+def _delimiter(path: Source, head: str) -> str:
     """Tell what stands between values, by the rows that come out alike."""
     lines = head.splitlines(keepends=True)
     whole = len(head) < _HEAD_BYTES
@@ -296,7 +309,7 @@ def _delimiter(path: Path, head: str) -> str:
         raise FileProblem(
             f"{path}: its values may be separated by "
             + " or by ".join(DELIMITERS[cut.delimiter] for cut in (best, *rivals)),
-            hint="say which: --delimiter",
+            hint="save it once more with commas, or say which: --delimiter",
         )
     return clearest.delimiter
 

@@ -11,7 +11,7 @@ from alama.platform.files.asis.spreadsheet import SpreadsheetGrid
 from alama.platform.files.table import PARQUET, SPREADSHEET, Limits, unreadable
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from alama.platform.files.asis.sheets import Source
 
 Grid = TextGrid | SpreadsheetGrid
 
@@ -22,7 +22,7 @@ _WEB: Final = re.compile(rb"\s*<(?:!doctype|html|table|\?xml)", re.IGNORECASE)
 
 
 def open_grid(
-    path: Path, limits: Limits, encoding: str | None = None, delimiter: str | None = None
+    path: Source, limits: Limits, encoding: str | None = None, delimiter: str | None = None
 ) -> Grid:
     """Find out how a file is written, by its content; or raise FileProblem and say what to do."""
     try:
@@ -38,7 +38,7 @@ def open_grid(
     return TextGrid(path, limits, encoding, delimiter)
 
 
-def _refuse_others(path: Path, head: bytes) -> None:
+def _refuse_others(path: Source, head: bytes) -> None:
     if head.startswith(PARQUET):
         raise FileProblem(f"{path} is a Parquet file", hint="name it so that it ends in .parquet")
     if head.startswith(_OLE):

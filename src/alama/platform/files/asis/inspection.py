@@ -198,7 +198,21 @@ class _Inspection:
         self.told += grid.told
         self._ask_encoding(grid)
         sheet, head, header = self._table(grid)
-        self._require_sound(sheet, head, header)
+        if lies_on_its_side(head, self.targets):
+            raise FileProblem(
+                f"{self.path}: the names of columns stand below one another: the table lies on its "
+                "side",
+                hint="in a spreadsheet, copy it and paste it transposed, so that each loan is a "
+                "row",
+            )
+        require_sound(str(self.path), sheet, head, header, self.targets)
+        if hidden := sheet.hidden_columns.intersection(range(header.first, header.end)):
+            s = "s that are" if len(hidden) > 1 else " that is"
+            self.told.append(f"{len(hidden)} column{s} hidden in the sheet can be read, too")
+        if header.row > 1:
+            self.told.append(
+                f"the names of columns stand in row {header.row:,}; what is above them is left out"
+            )
         columns = self._columns(header)
         skipped = self._hidden(sheet, header)
         body = Body(
@@ -276,44 +290,6 @@ class _Inspection:
         if hidden := sum(not sheet.is_shown for sheet in grid.sheets):
             self.told.append(f"{hidden} hidden sheet{'s are' if hidden > 1 else ' is'} not read")
         return chosen[0]
-
-    def _require_sound(self, sheet: Sheet, head: list[Row], header: Header) -> None:
-        if lies_on_its_side(head, self.targets):
-            raise FileProblem(
-                f"{self.path}: the names of columns stand below one another: the table lies on its "
-                "side",
-                hint="in a spreadsheet, copy it and paste it transposed, so that each loan is a "
-                "row",
-            )
-        if split_between(head[header.row - 1], header, self.targets):
-            raise FileProblem(
-                f"{self.path}: an empty column lies between columns that are needed: one table "
-                "with a gap, or two tables side by side?",
-                hint="delete the empty column, or put each table into a sheet of its own",
-            )
-        if sheet.unsolved:
-            raise FileProblem(
-                f"{self.path}: {sheet.unsolved:,} cells hold a formula without its result",
-                hint="open it in a spreadsheet, let it calculate, and save it again",
-            )
-        if any(is_garbled(name) for name in header.names):
-            raise FileProblem(
-                f"{self.path}: letters with accents are garbled in the names of its columns",
-                hint="export it again from where it came from, as CSV UTF-8 or .xlsx",
-            )
-        for first, left, last, right in sheet.merged:
-            if first <= header.row <= last and left < header.end and right > left:
-                raise FileProblem(
-                    f"{self.path}: in row {header.row:,}, which names columns, cells are merged",
-                    hint="unmerge them, and give each column a name of its own in that row",
-                )
-        if hidden := sheet.hidden_columns.intersection(range(header.first, header.end)):
-            s = "s that are" if len(hidden) > 1 else " that is"
-            self.told.append(f"{len(hidden)} column{s} hidden in the sheet can be read, too")
-        if header.row > 1:
-            self.told.append(
-                f"the names of columns stand in row {header.row:,}; what is above them is left out"
-            )
 
     def _hidden(self, sheet: Sheet, header: Header) -> frozenset[int]:
         rows = frozenset(row for row in sheet.hidden_rows if row > header.row)
@@ -552,6 +528,34 @@ class _Inspection:
         listed = list(names)
         if listed:
             self.told.append(f"{_listed(listed)} {what}")
+
+
+def require_sound(
+    where: str, sheet: Sheet, head: Sequence[Row], header: Header, targets: Sequence[Target]
+) -> None:
+    """Refuse a table of which nobody can tell what it means, by what surrounds its rows."""
+    if split_between(head[header.row - 1], header, targets):
+        raise FileProblem(
+            f"{where}: an empty column lies between columns that are needed: one table "
+            "with a gap, or two tables side by side?",
+            hint="delete the empty column, or put each table into a sheet of its own",
+        )
+    if sheet.unsolved:
+        raise FileProblem(
+            f"{where}: {sheet.unsolved:,} cells hold a formula without its result",
+            hint="open it in a spreadsheet, let it calculate, and save it again",
+        )
+    if any(is_garbled(name) for name in header.names):
+        raise FileProblem(
+            f"{where}: letters with accents are garbled in the names of its columns",
+            hint="export it again from where it came from, as CSV UTF-8 or .xlsx",
+        )
+    for first, left, last, right in sheet.merged:
+        if first <= header.row <= last and left < header.end and right > left:
+            raise FileProblem(
+                f"{where}: in row {header.row:,}, which names columns, cells are merged",
+                hint="unmerge them, and give each column a name of its own in that row",
+            )
 
 
 def _headed(head: list[Row], sheet: Sheet) -> list[Row]:

@@ -30,6 +30,7 @@ _TOTALS: Final = re.compile(
     r"|moyenne|wastani|count|nombre)(?:[ :(=].{0,40})?",
     re.IGNORECASE,
 )
+_TOTALS_BEGIN: Final = frozenset("sgprtjamwcn -\u00a0")
 _THIN: Final = 2
 _NARROW: Final = 5
 """In a table of more columns no row of one or two cells is whole."""
@@ -120,6 +121,13 @@ def split_between(row: Row, header: Header, targets: Sequence[Target]) -> bool:
     return bool(found.places or found.rivals)
 
 
+def says_total(cell: Cell) -> bool:
+    """Say whether a cell begins as the name of a total does."""
+    if not isinstance(cell, str) or cell[:1].casefold() not in _TOTALS_BEGIN:
+        return False
+    return _TOTALS.fullmatch(tidy(cell).rstrip(" :")) is not None
+
+
 # ----------------------------------------------------------------------------------- rows
 
 
@@ -160,6 +168,7 @@ class Body:
             for t in targets
             if t.name in places and t.holds in {Holds.NUMBER, Holds.DAY}
         ]
+        self._ids = {places[t.name] for t in targets if t.name in places and t.holds is Holds.ID}
 
     def rows(self, rows: Iterable[Row]) -> Iterator[tuple[int, Row]]:
         """Give the rows of the table below its names, each with its number, cut to its columns."""
@@ -210,20 +219,23 @@ class Body:
             )
 
     def _names_again(self, own: Row) -> bool:
-        told = [tidy(cell) if isinstance(cell, str) else "" for cell in own]
-        named = [place for place, name in enumerate(self._header.names) if name]
-        return all(told[place] == self._header.names[place] for place in named)
+        return all(
+            isinstance(cell, str) and tidy(cell) == name
+            for cell, name in zip(own, self._header.names, strict=True)
+            if name
+        )
 
     def _totals(self, own: Row) -> bool:
-        """Say whether a cell says total, and what every row of the table has is missing."""
-        says = [
-            place
-            for place, cell in enumerate(own)
-            if isinstance(cell, str) and _TOTALS.fullmatch(tidy(cell).rstrip(" :"))
-        ]
+        """Say whether a cell says total, and what every row of the table has is missing.
+
+        What stands there instead of an id says it by itself: a total may have a day, too.
+        """
+        says = [place for place, cell in enumerate(own) if says_total(cell)]
         if not says:
             return False
-        return all(is_empty(own[place]) or place in says for place in self._always)
+        return not self._ids.isdisjoint(says) or all(
+            is_empty(own[place]) or place in says for place in self._always
+        )
 
     def _noted(self, own: Row, given: Sequence[Cell]) -> bool:
         """Say whether a row is a note: one or two cells where each loan has more."""

@@ -1,14 +1,36 @@
-"""One table of cells, as it stands in a file."""
+"""One table of cells, as it stands in a file, or in what was sent."""
 
 from __future__ import annotations
 
+import io
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from alama.platform.files.asis.written import Cell
 
     Row = tuple[Cell, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """A file that lies in memory only; messages call it by the name that it is given."""
+
+    content: bytes
+    name: str = "the file"
+
+    def __str__(self) -> str:
+        return self.name
+
+    def open(self, mode: str) -> IO[bytes]:
+        assert mode == "rb"
+        return io.BytesIO(self.content)
+
+
+Source: TypeAlias = "Path | Sent"
+"""What a table is read from."""
 
 
 @dataclass(slots=True)

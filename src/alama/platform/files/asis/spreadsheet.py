@@ -23,14 +23,14 @@ from alama.platform.files.table import Limits, TooLarge, unreadable
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
-    from pathlib import Path
 
-    from alama.platform.files.asis.sheets import Row
+    from alama.platform.files.asis.sheets import Row, Source
 
-CELLS_MAX: Final = 8_000_000
 PARTS_MAX: Final = 2_000
 UNPACKED_BYTES_MAX: Final = 512 << 20
 MERGED_MAX: Final = 20_000
+ELEMENTS_MAX: Final = 1_000_000
+"""In a part that is no sheet and holds no texts, such as that of styles; Excel writes far fewer."""
 COLUMNS_MAX: Final = 16_384
 ROWS_MAX: Final = 1_048_576
 """A sheet of Excel has no more."""
@@ -39,7 +39,8 @@ _LATER_EPOCH: Final = 1904
 _BLOCK_BYTES: Final = 256 << 10
 _DEPTH_MAX: Final = 64
 _RANGE: Final = re.compile(r"\$?([A-Z]{1,3})\$?([0-9]{1,7}):\$?([A-Z]{1,3})\$?([0-9]{1,7})")
-_SHEET: Final = re.compile(r"xl/worksheets/[^/]+\.xml")
+_SHEET: Final = re.compile(r"/?xl/worksheets/[^/]+\.xml")
+_TEXTS: Final = re.compile(r"/?xl/sharedStrings\.xml")
 _LOCALE: Final = re.compile(r"\[\$([^\]-]*)(?:-[^\]]*)?\]")
 """A currency or a language in a format, such as [$KES-409]: the first sign is none of dollars."""
 
@@ -50,7 +51,7 @@ _LESS: Final = "leave out what is not needed, or save the sheet as CSV UTF-8"
 class SpreadsheetGrid:
     """A workbook; what its cells hold comes in their own types."""
 
-    def __init__(self, path: Path, limits: Limits) -> None:
+    def __init__(self, path: Source, limits: Limits) -> None:
         self.path = path
         self.told = ["it is an Excel workbook"]
         self._limits = limits
@@ -80,8 +81,8 @@ class SpreadsheetGrid:
                     break
                 number, cells = number + 1, cells + len(row)
                 self._limits.check_rows(str(self.path), number)
-                if number > ROWS_MAX or cells > 4 * CELLS_MAX:
-                    raise _too_many(self.path)
+                if number > ROWS_MAX or cells > 4 * self._limits.cells:
+                    raise _too_many(self.path, self._limits)
                 self._done = min(number / total, 1.0)
                 yield tuple(row)
         self._done = 1.0
@@ -139,7 +140,7 @@ class SpreadsheetGrid:
 
 
 @contextmanager
-def _told(path: Path) -> Iterator[None]:
+def _told(path: Source) -> Iterator[None]:
     """Tell in words of our own what a library says of a damaged workbook."""
     try:
         yield
@@ -165,11 +166,11 @@ class _Shape:
     merged: list[tuple[int, int, int, int]] = field(default_factory=list)
 
 
-def _shapes(path: Path, limits: Limits) -> dict[str, _Shape]:
+def _shapes(path: Source, limits: Limits) -> dict[str, _Shape]:
     """Look through every part of the archive; give what the sheets among them are like."""
     most = min(limits.unpacked_bytes, UNPACKED_BYTES_MAX)
     try:
-        with zipfile.ZipFile(path) as archive:
+        with path.open("rb") as file, zipfile.ZipFile(file) as archive:
             parts = archive.infolist()
             names = {part.filename for part in parts}
             if len(parts) > PARTS_MAX or sum(part.file_size for part in parts) > most:
@@ -184,7 +185,7 @@ def _shapes(path: Path, limits: Limits) -> dict[str, _Shape]:
             cells, told = 0, {}
             for part in parts:
                 if part.filename.endswith((".xml", ".rels")):
-                    shape = _look(path, archive, part, CELLS_MAX - cells)
+                    shape = _look(path, archive, part, limits, limits.cells - cells)
                     cells += shape.cells
                     told[part.filename.lstrip("/")] = shape
     except (zipfile.BadZipFile, zlib.error, OSError, EOFError, NotImplementedError, RuntimeError):
@@ -195,8 +196,11 @@ def _shapes(path: Path, limits: Limits) -> dict[str, _Shape]:
     return {name: shape for name, shape in told.items() if _SHEET.fullmatch(name)}
 
 
-def _look(path: Path, archive: zipfile.ZipFile, part: zipfile.ZipInfo, cells_max: int) -> _Shape:
-    looker = _Looker(path, cells_max)
+def _look(
+    path: Source, archive: zipfile.ZipFile, part: zipfile.ZipInfo, limits: Limits, cells_max: int
+) -> _Shape:
+    is_counted = _SHEET.fullmatch(part.filename) or _TEXTS.fullmatch(part.filename)
+    looker = _Looker(path, limits, cells_max, 3 * limits.cells if is_counted else ELEMENTS_MAX)
     with archive.open(part) as source:
         try:
             while block := source.read(_BLOCK_BYTES):
@@ -213,7 +217,7 @@ def _look(path: Path, archive: zipfile.ZipFile, part: zipfile.ZipInfo, cells_max
 class _Looker:
     """Counts cells of a part, and keeps what is merged, hidden and unsolved."""
 
-    def __init__(self, path: Path, cells_max: int) -> None:
+    def __init__(self, path: Source, limits: Limits, cells_max: int, elements_max: int) -> None:
         self.shape = _Shape()
         self.parser = expat.ParserCreate()
         self.parser.buffer_text = True
@@ -223,7 +227,9 @@ class _Looker:
         self.parser.StartDoctypeDeclHandler = self._refuse
         self.parser.EntityDeclHandler = self._refuse
         self._path = path
+        self._limits = limits
         self._cells_max = cells_max
+        self._elements_left = elements_max
         self._depth = 0
         self._formula = self._value = self._in_value = False
 
@@ -234,15 +240,13 @@ class _Looker:
         )
 
     def _start(self, name: str, attributes: dict[str, str]) -> None:
-        self._depth += 1
-        if self._depth > _DEPTH_MAX:
-            self._refuse()
+        self._count()
         match name.rpartition(":")[2]:
             case "c":
                 self.shape.cells += 1
                 self._formula = self._value = False
                 if self.shape.cells > self._cells_max:
-                    raise _too_many(self._path)
+                    raise _too_many(self._path, self._limits)
             case "f":
                 self._formula = True
             case "v":
@@ -255,6 +259,14 @@ class _Looker:
                 self._column(attributes)
             case "mergeCell":
                 self._merge(attributes.get("ref", ""))
+
+    def _count(self) -> None:
+        self._depth += 1
+        self._elements_left -= 1
+        if self._depth > _DEPTH_MAX:
+            self._refuse()
+        if self._elements_left < 0:
+            raise _too_many(self._path, self._limits)
 
     def _end(self, name: str) -> None:
         self._depth -= 1
@@ -270,7 +282,7 @@ class _Looker:
         is_told = told.isdecimal() and len(told) <= len(str(ROWS_MAX))
         number = int(told) if is_told else self.shape.rows + 1
         if number > ROWS_MAX:
-            raise _too_many(self._path)
+            raise _too_many(self._path, self._limits)
         self.shape.rows = number
         if attributes.get("hidden") in {"1", "true"} or attributes.get("ht") == "0":
             self.shape.hidden_rows.add(number)
@@ -311,5 +323,5 @@ def letters_of(place: int) -> str:
     return letters
 
 
-def _too_many(path: Path) -> TooLarge:
-    return TooLarge(f"{path} has more than {CELLS_MAX:,} cells", hint=_LESS)
+def _too_many(path: Source, limits: Limits) -> TooLarge:
+    return TooLarge(f"{path} has more than {limits.cells:,} cells", hint=_LESS)

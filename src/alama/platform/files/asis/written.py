@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from dataclasses import dataclass, field
-from datetime import date, datetime, timedelta
+from datetime import date, datetime, time, timedelta, timezone
 from typing import Final, TypeAlias
 
 Cell: TypeAlias = "str | int | float | bool | datetime | date | object | None"
@@ -136,6 +136,9 @@ _NUMBER: Final = re.compile(
 )
 """No blank is ever given back: a cell of blanks would be parted among all these in every way."""
 
+LETTERS_MAX: Final = 80
+"""A text that is longer is no number and no day, and is not looked at: that would take long."""
+
 _SHORTENED: Final = re.compile(r"[+-]?[0-9](?:[.,][0-9]{1,14})?E\+[0-9]{2,3}")
 """How a spreadsheet shows a number that is too wide for its column: its last digits are lost."""
 
@@ -219,7 +222,7 @@ _WIDE: Final = 1000.0
 def amount_of(text: str) -> Amount | None:
     """Read a text as a number in every way that it can be read; None: in none."""
     text = tidy(text)
-    found = _NUMBER.fullmatch(text)
+    found = _NUMBER.fullmatch(text) if len(text) <= LETTERS_MAX else None
     if found is None or (found["open"] is None) != (found["close"] is None):
         return None
     if len([s for s in ("sign", "sign_after", "trailing", "open") if found[s]]) > 1:
@@ -288,10 +291,13 @@ _MONTH_NAMES: Final = {
 }
 _MONTHS: Final = {name: n for n, names in _MONTH_NAMES.items() for name in names.split()}
 _TIME: Final = re.compile(
-    r"[T ,]+[0-9]{1,2}[:h][0-9]{2}(?::[0-9]{2}(?:[.,][0-9]+)?)?\s*(?:[AP]\.?M\.?)?\s*"
-    r"(?:Z|UTC|EAT|CAT|WAT|GMT|[+-][0-9]{2}:?[0-9]{2})?",
+    r"[T ,]*(?P<hour>[0-9]{1,2})[:h](?P<minute>[0-9]{2})(?::(?P<second>[0-9]{2})"
+    r"(?:[.,][0-9]+)?)?\s*(?:(?P<half>[AP])\.?M\.?)?\s*"
+    r"(?P<zone>Z|UTC|EAT|CAT|WAT|GMT|[+-][0-9]{2}:?[0-9]{2})?",
     re.IGNORECASE,
 )
+_ZONES: Final = {"Z": 0, "UTC": 0, "GMT": 0, "WAT": 1, "CAT": 2, "EAT": 3}
+_NOON: Final = 12
 _YEAR_FIRST: Final = re.compile(r"([0-9]{4})([-/. ])([0-9]{1,2})\2([0-9]{1,2})")
 _YEAR_LAST: Final = re.compile(r"([0-9]{1,2})([-/. ])([0-9]{1,2})\2([0-9]{4}|[0-9]{2})")
 _NAMED: Final = re.compile(
@@ -336,8 +342,9 @@ TYPED: Final = "typed"
 
 def day_of(text: str) -> DayRead | None:
     """Read a text as a day in every way that it can be read; None: in none."""
-    text = tidy(text)
-    text = _without_time(text)
+    text, _ = _parted(tidy(text))
+    if len(text) > LETTERS_MAX:
+        return None
     if found := _YEAR_FIRST.fullmatch(text):
         year, month, day = int(found[1]), int(found[3]), int(found[4])
         shape = ISO
@@ -355,9 +362,33 @@ def day_of(text: str) -> DayRead | None:
     return _named(text)
 
 
-def _without_time(text: str) -> str:
-    found = _TIME.search(text)
-    return text[: found.start()] if found and found.end() == len(text) else text
+def parted(text: str) -> tuple[str, time | None]:
+    """Part a text into its day and its time of day, which knows its zone where the text tells it.
+
+    ValueError where there is no such time of day.
+    """
+    day, found = _parted(tidy(text))
+    if found is None:
+        return day, None
+    hour = int(found["hour"])
+    if found["half"]:
+        if not 0 < hour <= _NOON:
+            raise ValueError("no such hour of half a day")
+        hour = hour % _NOON + (_NOON if found["half"] in "Pp" else 0)
+    zone = None if found["zone"] is None else _zone(found["zone"].upper())
+    return day, time(hour, int(found["minute"]), int(found["second"] or 0), tzinfo=zone)
+
+
+def _parted(text: str) -> tuple[str, re.Match[str] | None]:
+    found = _TIME.search(text) if len(text) <= LETTERS_MAX else None
+    return (text[: found.start()], found) if found and found.end() == len(text) else (text, None)
+
+
+def _zone(told: str) -> timezone:
+    if told in _ZONES:
+        return timezone(timedelta(hours=_ZONES[told]))
+    ahead = timedelta(hours=int(told[1:3]), minutes=int(told[-2:]))
+    return timezone(-ahead if told.startswith("-") else ahead)
 
 
 def _orders(parts: dict[str, tuple[int, int, int]]) -> dict[str, date]:
@@ -409,8 +440,16 @@ def _named(text: str) -> DayRead | None:
     return DayRead(NAMED, by) if by else None
 
 
+_CENTURY: Final = 100
+_LAST_OF_2000S: Final = 68
+"""Of years with two figures: 68 is 2068, and 69 is 1969, as for most who read them."""
+
+
 def _year(text: str) -> int:
-    return int(text) if len(text) == 4 else 2000 + int(text)  # noqa: PLR2004 - loans of this century
+    year = int(text)
+    if year >= _CENTURY:
+        return year
+    return year + (2000 if year <= _LAST_OF_2000S else 1900)
 
 
 def plain_letters(text: str) -> str:
