@@ -32,6 +32,7 @@ export interface ApplicationFields {
   region?: Maybe<string>;
   existing_repayments?: Maybe<number>;
   evidence?: Maybe<string>;
+  product?: Maybe<string>;
   applicant_ref?: Maybe<string>;
   /** The compact spelling of `mm_months`. */
   mobile_money_months?: Maybe<number>;
@@ -213,6 +214,8 @@ export interface Score extends Decision {
   readonly offer?: Offer;
   readonly schedule?: Schedule | null;
   readonly offers?: readonly LoanOnOffer[];
+  /** Which product decided; not there where the policy has none. */
+  readonly product?: string;
 }
 
 /** What an officer decided. */
@@ -337,6 +340,7 @@ export interface Explanation extends Decision {
   readonly policy: string;
   readonly request_id: string;
   readonly processing_ms: number;
+  readonly product?: string;
 }
 
 /** Whether Alama can serve. */

@@ -138,6 +138,7 @@ export const Score: Shape<answers.Score> = {
   offer: optional(object(Offer)),
   schedule: optional(nullable(object(Schedule))),
   offers: optional(list(object(LoanOnOffer))),
+  product: optional(text),
 };
 
 export const Review: Shape<answers.Review> = {
@@ -239,6 +240,7 @@ export const Explanation: Shape<answers.Explanation> = {
   policy: text,
   request_id: text,
   processing_ms: number,
+  product: optional(text),
 };
 
 export const Health: Shape<answers.Health> = {

@@ -258,15 +258,16 @@ def check(args: argparse.Namespace) -> int:
     ready = ReadyPolicy(policy, priced)
     terminal.say(f"{named(args.file)} is sound.\n")
     terminal.say(f"{policy.name}, version {policy.version}\n{policy.id}\n")
-    terminal.say(summary(ready))
-    tables = [tier_table(policy), price_table(ready)]
-    if policy.rules:
-        tables.insert(0, rule_table(policy.rules))
+    for place, product in enumerate(ready.products.values()):
+        default = "\n" if place else ", for whoever names none\n"
+        above = "\n" if place else ""
+        terminal.say(f"{above}product {product.product}{default}")
+        _say_terms(product)
+    if not ready.products:
+        _say_terms(ready)
     if caps_of(policy):
-        tables.append(cap_table(policy))
-    for table in tables:
         terminal.say("")
-        terminal.say(table)
+        terminal.say(cap_table(policy))
     doubts = list(doubts_about(policy, model.catalogue, jurisdictions()))
     each = [policy_of(policy, product) for product in products_of(policy)]
     if all(cut_off_of(one) is None for one in (each or [policy])):
@@ -278,6 +279,15 @@ def check(args: argparse.Namespace) -> int:
     terminal.say("")
     terminal.say(certificate(policy, unsteady))
     return 0
+
+
+def _say_terms(ready: ReadyPolicy) -> None:
+    """Say by what a policy lends, or one of its products."""
+    terminal.say(summary(ready))
+    rules = [rule_table(ready.policy.rules)] if ready.policy.rules else []
+    for table in (*rules, tier_table(ready.policy), price_table(ready)):
+        terminal.say("")
+        terminal.say(table)
 
 
 def _in_its_currency(model: Model, policy: Policy, text: bytes) -> ReadyModel:

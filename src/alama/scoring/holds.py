@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
-from functools import reduce
+from functools import cache, reduce
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from alama.core.application import fold
@@ -252,7 +252,8 @@ class SoFar:
 
     def of(self, read: Reads, book: Book, policy: Policy, now_us: int) -> Mapping[Per, Counts]:
         """Give it by what the policy asks for."""
-        return {per: self._of(read, book, per, policy, now_us) for per in periods(policy)}
+        once = cache(read)  # a day and a month end with the same hours
+        return {per: self._of(once, book, per, policy, now_us) for per in periods(policy)}
 
     def _of(self, read: Reads, book: Book, per: Per, policy: Policy, now_us: int) -> Counts:
         first = first_hour(now_us, policy.daily.utc_offset_hours, per)

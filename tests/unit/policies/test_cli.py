@@ -10,10 +10,11 @@ from pathlib import Path
 import pytest
 
 from alama.app.cli import EXIT_MISTAKE
-from alama.core.lending import policy_text
+from alama.core.lending import draft, policy_text
 from alama.core.lending.draft import default_text
 from alama.platform.files.packaged import jurisdiction, jurisdictions
 from tests.factories import a_model, write_model
+from tests.unit.core.lending.test_products import TWO
 from tests.unit.policies.policy_files import run, squeezed, written
 
 LENDING = [pack for pack in jurisdictions() if pack.currencies]
@@ -296,3 +297,17 @@ def test_a_check_fits_the_terminal(
     lines = capsys.readouterr().out.splitlines()
     assert max(map(len, lines)) <= int(width)
     assert "\u2026" not in "".join(lines)
+
+
+def test_each_product_is_told_with_its_terms_and_its_price(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    Path("ours.toml").write_bytes(draft.default_text("KES") + TWO.encode())
+    assert run("check", "ours.toml") == 0
+    said = capsys.readouterr().out
+    monthly, weekly = said.partition("product weekly\n")[::2]
+    assert "product monthly, for whoever names none\n" in monthly
+    assert "30, 60, 90, 120, 180 days" in monthly
+    assert "28, 56 days" in weekly
+    assert "in equal payments every 7 days" in weekly
+    assert "APR of KES 4,000" in weekly

@@ -55,6 +55,7 @@ class Application(TypedDict, total=False):
     region: str | None
     existing_repayments: float | None
     evidence: str | None
+    product: str | None
     applicant_ref: str | None
     mobile_money_months: int
     monthly_inflow: float
@@ -198,6 +199,8 @@ class Score(Decision):
     offer: Offer | None = None
     schedule: Schedule | None = None
     offers: tuple[LoanOnOffer, ...] | None = None
+    product: str | None = None
+    """Which product decided; None where the policy has none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -336,6 +339,7 @@ class Explanation(Decision):
     request_id: str
     processing_ms: int
     counter_offers: CounterOffers | None = None
+    product: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -195,6 +195,11 @@ public final class Application {
             return with("evidence", evidence);
         }
 
+        /** Which product of the lender's policy is asked for. */
+        public Builder product(String product) {
+            return with("product", product);
+        }
+
         /** The lender's own opaque reference: no phone number, e-mail or national id. */
         public Builder applicantRef(String applicantRef) {
             return with("applicant_ref", applicantRef);

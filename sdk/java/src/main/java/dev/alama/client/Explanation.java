@@ -29,5 +29,6 @@ public record Explanation(
         String model,
         String policy,
         int processingMs,
+        Optional<String> product,
         Map<String, Object> raw)
         implements Decision {}

@@ -24,5 +24,6 @@ public record Score(
         Optional<Offer> offer,
         Optional<Schedule> schedule,
         Optional<List<LoanOnOffer>> offers,
+        Optional<String> product,
         Map<String, Object> raw)
         implements Decision {}

@@ -30,5 +30,6 @@ public record StoredScore(
         Optional<Map<String, Object>> evidence,
         Optional<Review> review,
         Optional<Outcome> outcome,
+        Optional<String> product,
         Map<String, Object> raw)
         implements Decision {}

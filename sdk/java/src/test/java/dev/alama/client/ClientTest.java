@@ -477,7 +477,7 @@ final class ClientTest {
             // of decisions, and how they came about
             "requestId", "score", "tier", "defaultProbability", "decision", "recommendedLimit", "recommendedTermDays",
             "recommendedApr", "baseScore", "contribution", "feature", "features", "code", "rule", "rules", "cappedBy", "recourse",
-            "language", "target", "model", "policy", "mode", "keyId", "processingMs", "createdAt", "currency", "fee",
+            "language", "target", "model", "policy", "product", "mode", "keyId", "processingMs", "createdAt", "currency", "fee",
             "expectedLoss", "runningCost", "funding", "margin", "tax", "aprDefinition", "simple", "nominal", "effective",
             "dueInDays", "amount", "received", "principal", "interest", "total", "cost", "withinDays", "index",
             // of what became of them
