@@ -33,7 +33,7 @@ from alama.scoring import api as scoring_api
 from alama.scoring import explain_api, keys_api, lists_api, scores_api
 from alama.statements import api as statements_api
 from alama.statements import examples as statements_examples
-from alama.statements.deriving import Layout
+from alama.statements.tables import Layout
 from alama.webhooks import endpoints_api, events_api
 from alama.webhooks import examples as webhooks_examples
 from alama.webhooks.endpoints import Endpoints

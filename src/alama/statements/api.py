@@ -45,8 +45,8 @@ if TYPE_CHECKING:
     from alama.lenders.mappings import Mappings
     from alama.scoring.admission import Admission
     from alama.scoring.directory import Caller
-    from alama.statements.deriving import Layout
     from alama.statements.desk import Desk
+    from alama.statements.tables import Layout
 
 BYTES_MAX: Final = 8 << 20
 FILES_MAX: Final = 12

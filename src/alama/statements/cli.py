@@ -15,11 +15,10 @@ from alama.lenders import installation
 from alama.platform.terminal import terminal
 from alama.platform.terminal.tables import plain_table
 from alama.statements.cells import DayOrder
-from alama.statements.deriving import Layout, columns_for
 from alama.statements.ledger import Pseudonyms
 from alama.statements.places import Place, by_offset, place_of
 from alama.statements.reading import merged, read_statement
-from alama.statements.tables import Columns
+from alama.statements.tables import Columns, Layout
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -136,6 +135,7 @@ def run_read(args: argparse.Namespace) -> int:
     """Read, report, check, and keep the ledger where it is wanted."""
     from alama.statements.checks import check  # noqa: PLC0415  Arrow comes with the files
     from alama.statements.files import files_in, write_ledger  # noqa: PLC0415
+    from alama.statements.proposing import columns_for  # noqa: PLC0415
 
     place = place_of(args.country, args.zone)
     columns = None if args.mapping is None else _columns(args.mapping)

@@ -9,28 +9,22 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
+from alama.core.errors import AlamaError
 from alama.statements import formulas
 from alama.statements.checks import AGE_DAYS_MAX, check, is_doubtful
 from alama.statements.formulas import Coverage, derive
 from alama.statements.ledger import Check, Pseudonyms, Unknown, Unread
 from alama.statements.places import Place
+from alama.statements.problems import MappingNeeded
 from alama.statements.reading import merged, read_statement
-from alama.statements.tables import Columns
+from alama.statements.tables import Columns, Layout
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from alama.statements.ledger import Statement
+    from alama.statements.problems import MappingProposal
 
 UNREAD_TOLD: Final = 100
 KEY_BYTES: Final = 32
-
-
-class Layout(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """How tables are read whose header has these names; `header` is a digest of them."""
-
-    header: str
-    columns: Columns
 
 
 class Asked(msgspec.Struct, frozen=True, kw_only=True):
@@ -79,6 +73,8 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
 
 def found_in(asked: Asked, key: bytes | None = None) -> Found:
     """Read the files and derive the fields; `key` is what counterparties are pseudonymised by."""
+    from alama.statements.proposing import columns_for  # noqa: PLC0415
+
     names = Pseudonyms(key or os.urandom(KEY_BYTES))
     place = asked.place
     statement = merged(
@@ -114,17 +110,19 @@ def found_in(asked: Asked, key: bytes | None = None) -> Found:
     )
 
 
-def columns_for(
-    content: bytes, columns: Columns | None, layouts: Sequence[Layout]
-) -> Columns | None:
-    """Give how a table is read: as was said with it, or else of such a one before."""
-    if columns is not None or not layouts:
-        return columns
-    from alama.statements.proposing import header_of  # noqa: PLC0415 - few lenders have any
+def proposed(asked: Asked, names: Pseudonyms) -> MappingProposal | None:
+    """Propose how the first file may be read that cannot be read without a mapping."""
+    from alama.statements.proposing import columns_for, propose, said_in  # noqa: PLC0415
 
-    header = header_of(content)
-    known = (one.columns for one in reversed(layouts) if one.header == header)
-    return next(known, None)
+    for content in asked.files:
+        columns = columns_for(content, asked.columns, asked.layouts)
+        try:
+            read_statement(content, names, asked.place, columns)
+        except MappingNeeded:
+            return propose(content, names, asked.place, said_in(columns))
+        except AlamaError:
+            continue
+    return None
 
 
 def read_of(statement: Statement) -> Read:

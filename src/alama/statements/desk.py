@@ -17,7 +17,7 @@ import msgspec
 from alama.core.errors import AlamaError
 from alama.platform.errors import Busy, StoreUnavailable
 from alama.statements import problems
-from alama.statements.deriving import KEY_BYTES, Asked, Found, found_in
+from alama.statements.deriving import KEY_BYTES, Asked, Found, found_in, proposed
 from alama.statements.ledger import Pseudonyms
 from alama.statements.pdf.reader import PasswordNeeded, PdfTooCostly
 
@@ -76,8 +76,6 @@ def work(packed: bytes) -> bytes:
 
 def _proposed(asked: Asked, told: _Told) -> bytes:
     """Say how the table may be read, as far as that can be told."""
-    from alama.statements.proposing import proposed  # noqa: PLC0415 - the service has no use for it
-
     plain = msgspec.msgpack.encode(told)
     with suppress(AlamaError, ValueError, OverflowError):
         told.proposal = proposed(asked, Pseudonyms(os.urandom(KEY_BYTES)))

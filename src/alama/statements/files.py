@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
-    from alama.statements.deriving import Layout
     from alama.statements.places import Place
+    from alama.statements.tables import Layout
 
 _META: Final = b"alama.ledger/1"
 _COLUMNS: Final[list[tuple[str, pa.DataType]]] = [

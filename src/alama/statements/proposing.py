@@ -27,15 +27,13 @@ from alama.platform.files.asis.written import (
 )
 from alama.statements import tables
 from alama.statements.cells import DayOrder
-from alama.statements.deriving import columns_for
-from alama.statements.problems import MappingColumn, MappingNeeded, MappingProposal, MappingQuestion
+from alama.statements.problems import MappingColumn, MappingProposal, MappingQuestion
 from alama.statements.reading import read_statement
-from alama.statements.tables import Columns
+from alama.statements.tables import Columns, Layout
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from alama.statements.deriving import Asked
     from alama.statements.ledger import Pseudonyms
     from alama.statements.places import Place
 
@@ -123,24 +121,22 @@ _IN: Final = re.compile(r"\bin\b", re.IGNORECASE)
 """Likeness passes over this word, which here tells money that came from money that went."""
 
 
-def proposed(asked: Asked, names: Pseudonyms) -> MappingProposal | None:
-    """Propose how the first file may be read that cannot be read without a mapping."""
-    for content in asked.files:
-        columns = columns_for(content, asked.columns, asked.layouts)
-        try:
-            read_statement(content, names, asked.place, columns)
-        except MappingNeeded:
-            return propose(content, names, asked.place, said_in(columns))
-        except AlamaError:
-            continue
-    return None
-
-
 def said_in(columns: Columns | None) -> Said:
     """Give what a mapping says beyond what holds where nothing is said."""
     told = {} if columns is None else msgspec.json.decode(msgspec.json.encode(columns))
     unsaid = msgspec.json.decode(msgspec.json.encode(_NOTHING))
     return {name: value for name, value in told.items() if value != unsaid[name]}
+
+
+def columns_for(
+    content: bytes, columns: Columns | None, layouts: Sequence[Layout]
+) -> Columns | None:
+    """Give how a table is read: as was said with it, or else of such a one before."""
+    if columns is not None or not layouts:
+        return columns
+    header = header_of(content)
+    known = (one.columns for one in reversed(layouts) if one.header == header)
+    return next(known, None)
 
 
 def header_of(content: bytes) -> str | None:

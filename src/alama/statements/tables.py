@@ -97,6 +97,13 @@ class Columns(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
         return {role: name for role, name in told if name is not None}
 
 
+class Layout(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How tables are read whose header has these names; `header` is a digest of them."""
+
+    header: str
+    columns: Columns
+
+
 ROLES: Final = (
     Target(
         "at",

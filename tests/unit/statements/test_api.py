@@ -26,9 +26,8 @@ from alama.scoring import evidence
 from alama.scoring.directory import Caller
 from alama.scoring.replay import recall, replay
 from alama.scoring.store import Scores
-from alama.statements.deriving import Layout
 from alama.statements.proposing import header_of
-from alama.statements.tables import Columns
+from alama.statements.tables import Columns, Layout
 from alama.training.population.formats import HOLDER
 from alama.training.population.ledgers import Wanted, draw_ledger, figures
 from alama.training.population.printed import mpesa_lines

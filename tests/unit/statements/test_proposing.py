@@ -6,13 +6,12 @@ import msgspec
 import pytest
 
 from alama.platform.files.asis.written import amount_of
-from alama.statements.deriving import Layout, columns_for
 from alama.statements.ledger import Pseudonyms
 from alama.statements.places import place_of
 from alama.statements.problems import MappingProposal
-from alama.statements.proposing import header_of, propose, said_in
+from alama.statements.proposing import columns_for, header_of, propose, said_in
 from alama.statements.reading import read_statement
-from alama.statements.tables import Columns
+from alama.statements.tables import Columns, Layout
 
 NAMES, PLACE = Pseudonyms(b"k" * 32), place_of("KE")
 

@@ -44,7 +44,7 @@ def test_every_row_is_read_and_every_field_is_the_known_one(written: Format, row
             as_of=ledger.applied_on,
             utc_offset_s=3 * 3600,
             weekend=(5, 6),
-            applicant_name=None if written.suffix == ".xlsx" else HOLDER.title(),
+            applicant_name=HOLDER.title(),
         )
         found = found_in(asked)
         assert not found.read.unread, ledger.number

@@ -8,7 +8,6 @@ import json
 from typing import TYPE_CHECKING, Final, NamedTuple
 from xml.sax.saxutils import escape
 
-from alama.platform.files.sheets import Sheet, as_xlsx
 from alama.training.population.printed import mpesa_lines, mtn_lines, party_of, receipt
 
 if TYPE_CHECKING:
@@ -291,23 +290,26 @@ _STATUS: Final = "Status"
 
 def table_csv(ledger: Ledger) -> bytes:
     """Write a table of a bank or a wallet of no name, by columns of usual names."""
-    rows = ([str(cell) for cell in row] for row in _table(ledger, _money))
-    period = f"{ledger.opened_on} - {ledger.last_day}"
-    return _csv([("Account name", HOLDER), ("Period", period), (*_TABLE, _STATUS), *rows])
+    return _csv([[str(cell) for cell in row] for row in _table(ledger, _money)])
 
 
 def table_xlsx(ledger: Ledger) -> bytes:
     """Write the same table as a workbook, in which amounts are numbers."""
-    columns = (*_TABLE, _STATUS)
-    rows = [
-        dict(zip(columns, row, strict=True)) for row in _table(ledger, lambda cents: cents / 100)
-    ]
-    return as_xlsx([Sheet("Statement", columns, rows)])
+    from openpyxl import Workbook  # noqa: PLC0415  it takes a while to load
+
+    book = Workbook(write_only=True)
+    page = book.create_sheet("Statement")
+    for row in _table(ledger, lambda cents: cents / 100):
+        page.append(row)
+    written = io.BytesIO()
+    book.save(written)
+    return written.getvalue()
 
 
-def _table(
-    ledger: Ledger, money: Callable[[int], str | float]
-) -> Iterable[Sequence[str | float | None]]:
+def _table(ledger: Ledger, money: Callable[[int], str | float]) -> Iterable[Sequence[str | float]]:
+    yield "Account name", HOLDER
+    yield "Period", f"{ledger.opened_on} - {ledger.last_day}"
+    yield (*_TABLE, _STATUS)
     for leg in ledger.legs:
         amount = money(leg.amount)
         yield (
