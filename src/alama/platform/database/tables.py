@@ -27,7 +27,7 @@ from sqlalchemy import (
     and_,
 )
 
-HEAD: Final = "0016"
+HEAD: Final = "0017"
 """The migration that this code was written for."""
 
 OLDEST: Final = "0008"
