@@ -10,7 +10,7 @@ import msgspec
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from msgspec import UNSET
+from msgspec import UNSET, UnsetType
 
 from alama.core.errors import InvalidApplication
 from alama.core.lending.circumstances import Segment
@@ -411,7 +411,7 @@ def a_cap(draw: st.DrawFn, name: str) -> PortfolioCap:
 
 def has_room(cap: PortfolioCap, one: Entry, given: Sequence[Entry]) -> bool:
     """Say whether a cap has room for a loan beside those that were given, loan by loan."""
-    products = () if cap.products is UNSET else cap.products
+    products = () if isinstance(cap.products, UnsetType) else cap.products
 
     def is_under(loan: Entry) -> bool:
         wanted = (
