@@ -393,6 +393,10 @@ SOME = st.sets(st.sampled_from(["B", "C"])).map(lambda some: tuple(sorted(some))
 PLACES = st.sampled_from([None, "nairobi", "nyeri"])
 SOLD = st.sampled_from([None, "weekly", "monthly"])
 
+SOLD_BY: st.SearchStrategy[tuple[str, ...] | UnsetType] = st.sampled_from(
+    [UNSET, ("weekly",), ("monthly",), ("weekly", "monthly")]
+)
+
 
 @st.composite
 def a_cap(draw: st.DrawFn, name: str) -> PortfolioCap:
@@ -405,7 +409,7 @@ def a_cap(draw: st.DrawFn, name: str) -> PortfolioCap:
         draw(st.none() | st.integers(0, 50).map(lambda most: Money(float(most)))),
         regions=draw(st.sampled_from([(), ("nairobi",), ("Nairobi", "nyeri")])),
         tiers=draw(SOME),
-        products=draw(st.sampled_from([UNSET, ("weekly",), ("monthly",), ("weekly", "monthly")])),
+        products=draw(SOLD_BY),
     )
 
 
