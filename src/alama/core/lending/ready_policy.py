@@ -365,6 +365,7 @@ class ReadyPolicy:
         "term_place",
         "terms_days",
         "tiers",
+        "whole",
     )
 
     def __init__(self, policy: Policy, model: ReadyModel) -> None:
@@ -372,6 +373,7 @@ class ReadyPolicy:
 
         A probability for a term that the model never saw is a guess, so no such term is offered.
         """
+        self.whole = policy
         policy = self._lay_out_products(policy, model)
         self.model = model
         self.policy = policy
