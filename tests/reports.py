@@ -24,9 +24,11 @@ from alama.monitoring.records import (
     AmountRow,
     DayScore,
     DayTally,
+    GrantedRow,
     KnownRow,
     LotRow,
     OverrideRow,
+    ProductRow,
     RateRow,
     ReviewRow,
     ScoreCount,
@@ -64,6 +66,8 @@ class Sums:
     waits: int = 0
     amount_rows: Sequence[AmountRow] = ()
     lots: LotRow = NO_LOTS
+    product_rows: Sequence[ProductRow] = ()
+    granted_rows: Sequence[GrantedRow] = ()
     asked: list[object] = field(default_factory=list)
 
     def rates(self, book: Book, due_before: Mapping[str, int]) -> Sequence[RateRow]:
@@ -72,6 +76,12 @@ class Sums:
 
     def amounts(self, _book: Book, _model_id: str, _due_before: int) -> Sequence[AmountRow]:
         return self.amount_rows
+
+    def by_product(self, _book: Book, _model_id: str, _due_before: int) -> Sequence[ProductRow]:
+        return self.product_rows
+
+    def granted(self, _book: Book, _first_day: int) -> Sequence[GrantedRow]:
+        return self.granted_rows
 
     def by_lot(self, _book: Book, _model_id: str, _due_before: int) -> LotRow:
         return self.lots
