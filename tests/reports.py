@@ -40,6 +40,8 @@ from alama.platform.files.packaged import builtin
 from tests.entries import DEMO, NOON_US
 
 TODAY = NOON_US // DAY_US
+LONG_NAME = "a_loan_for_" + "n" * 29
+"""As long as the name of a product may be."""
 NO_LOTS = LotRow(0, 0, 0.0, 0.0, 0.0, 0.0, 0.0)
 MODEL = builtin()
 LATER = document.seal(replace(MODEL, name="A later one"))
@@ -312,4 +314,6 @@ def states() -> dict[str, MonitoringReport]:
 def _troubled() -> Sums:
     sums = reviewed(repaid(times=1.8), overridden_defaults=40)
     sums.tallies = scored(halved=0.66).tallies
+    sums.product_rows = [ProductRow("weekly", 400, 60, 20.0), ProductRow(LONG_NAME, 3, 0, 0.3)]
+    sums.granted_rows = [GrantedRow("weekly", 1_200, 9_600_000.0)]
     return sums

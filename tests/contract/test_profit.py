@@ -115,8 +115,8 @@ def test_each_product_is_told_apart_and_reckoned_by_its_own_terms(
         ]
     )
     ids = [entry.score.request_id for entry in entries]
-    amounts = {"disbursed_amount": 1_000.0, "repaid_amount": 1_250.0}
-    news = [repaid(one, **amounts) for one in ids[:4]] + [defaulted(ids[4])]
+    news = [repaid(one, disbursed_amount=1_000.0, repaid_amount=1_250.0) for one in ids[:4]]
+    news.append(defaulted(ids[4]))
     outcomes_in(database).record(DEMO, news, SENT)
     rates, rows = store.by_product(DEMO, MODEL, LATER), store.amounts(DEMO, MODEL, LATER)
     assert rates == [

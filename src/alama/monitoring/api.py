@@ -175,19 +175,6 @@ def _report(model_id: str) -> figures.MonitoringReport:
         reviews=_reviews(),
         profit=_profit(),
         explored=figures.Explored(64, 14, 1_280.0, 0.219, 0.135, 0.335, 0.187),
-        products=(
-            figures.ProductFigures(
-                "weekly",
-                True,
-                672,
-                4_704_000.0,
-                rate(_ALL),
-                2_440,
-                1_136_000.0 - 137_000.0,
-                None,
-                None,
-            ),
-        ),
     )
     return replace(report, findings=findings(report))
 

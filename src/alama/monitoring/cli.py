@@ -226,7 +226,7 @@ def _brought(one: ProductFigures, currency: str) -> str:
 def _rates(of: str, rows: Sequence[tuple[str, Rate]]) -> Table:
     table = plain_table(of, "loans", "defaults", "came true", "predicted", "")
     for column in table.columns:
-        column.no_wrap = True
+        column.no_wrap = column.header != "product"
         if column.header not in {of, ""}:
             column.justify = "right"
     for name, rate in rows:
