@@ -42,7 +42,7 @@ def part_of(entry: SealedEntry) -> tuple[Segment, Approved]:
     row = entry.score
     explored = row.propensity is not None
     one = Approved(1, row.recommended_limit, row.expected_loss, int(explored))
-    return Segment(entry.region, row.tier), one
+    return Segment(entry.region, row.tier, row.product), one
 
 
 class Approvals:

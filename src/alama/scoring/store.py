@@ -247,7 +247,7 @@ def _sealed(entry: Entry, keys: Mapping[Subject, DataKey]) -> SealedEntry:
     # The rest is as it was: to replace three by their names takes three times as long.
     record = key.seal(unsealed.record, where)
     sealed = (seal_key_id, record, applicant_key_id)
-    score = ScoreRow._make((*score.in_clear, *sealed, score.propensity))
+    score = ScoreRow._make((*score.in_clear, *sealed, score.propensity, score.product))
     if idempotency is not None:
         assert unsealed.reply is not None
         idempotency = idempotency._replace(
