@@ -373,7 +373,6 @@ class ReadyPolicy:
 
         A probability for a term that the model never saw is a guess, so no such term is offered.
         """
-        self.whole = policy
         policy = self._lay_out_products(policy, model)
         self.model = model
         self.policy = policy
@@ -432,6 +431,7 @@ class ReadyPolicy:
 
     def _lay_out_products(self, policy: Policy, model: ReadyModel) -> Policy:
         """Lay out each product as a policy of its own; give that of the default one, if it fits."""
+        self.whole = policy
         self.product: str | None = None
         self.products: dict[str, ReadyPolicy] = {}
         mine = policy
