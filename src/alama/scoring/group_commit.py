@@ -221,7 +221,7 @@ class GroupCommit:
 
 
 def _outcome(
-    commit: Callable[[Sequence[Entry]], Sequence[Fate] | None], group: _Group
+    commit: Callable[[Sequence[Entry | Question]], Sequence[Fate] | None], group: _Group
 ) -> _Outcome | None:
     """Commit a group, and give what can be told to those who wait: nobody may be left waiting."""
     try:
