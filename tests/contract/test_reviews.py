@@ -204,6 +204,19 @@ def test_officers_count_in_the_region_of_the_loan(house: House) -> None:
     }
 
 
+def test_officers_count_in_the_product_of_the_loan_and_take_it_back_there(house: House) -> None:
+    house.vault.ring("demo")
+    for decision in (Decision.REVIEW, Decision.APPROVED):
+        entry = an_entry(decision=decision, limit=100.0)
+        entry = entry._replace(score=entry.score._replace(product="weekly"))
+        assert house.scores.commit([entry]) == [None]
+        given = {part.product: one.number for part, one in used(house).items()}
+        turned = SAID if decision is Decision.REVIEW else SAID._replace(decision=DECLINED)
+        house.reviews.review(DEMO, entry.score.request_id, turned)
+        counted = {part.product: one.number for part, one in used(house).items()}
+        assert (given, counted) in [({}, {"weekly": 1}), ({"weekly": 2}, {"weekly": 1})]
+
+
 def test_officers_and_scores_at_once_exceed_no_cap_that_declines(
     house: House, elsewhere: Database
 ) -> None:

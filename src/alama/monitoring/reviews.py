@@ -256,7 +256,7 @@ class ReviewStore:
         one = Approved(1, row.recommended_limit, row.expected_loss)
         self._caps.wait(cursor, row.book)
         if said.decision == APPROVED:
-            segment = Segment(region, row.tier)
+            segment = Segment(region, row.tier, row.product)
             full = self._caps.day(cursor, row.book, policy, at_us).full(segment, *one[1:3])
             declining = {cap.name for cap in caps_of(policy) if cap.decision == DECLINED}
             if refusing := [name for name in full if name in declining]:
@@ -267,7 +267,8 @@ class ReviewStore:
             if region is not None:  # as it was counted
                 given = policy_by_id(self._registry, row.book, row.policy_id)
                 region = region if region in _regions(given) else None
-            counted = (row.lender, row.mode, row.created_us // HOUR_US, Segment(region, row.tier))
+            segment = Segment(region, row.tier, row.product)
+            counted = (row.lender, row.mode, row.created_us // HOUR_US, segment)
             self._approvals.count(cursor, {counted: one.negative})
 
     def _region(self, policy: Policy, score: StoredScore) -> str | None:

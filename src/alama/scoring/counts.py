@@ -42,7 +42,7 @@ def part_of(entry: SealedEntry) -> tuple[Segment, Approved]:
     row = entry.score
     explored = row.propensity is not None
     one = Approved(1, row.recommended_limit, row.expected_loss, int(explored))
-    return Segment(entry.region, row.tier), one
+    return Segment(entry.region, row.tier, row.product), one
 
 
 class Approvals:
@@ -112,6 +112,13 @@ class ApprovedHours:
 _LAST_HOUR: Final = 2**31 - 1
 
 
+class Full(Exception):
+    """Some approvals of a commit have no room, by request id: it may begin anew without them."""
+
+    def __init__(self, refused: Mapping[str, NoRoom]) -> None:
+        self.refused = refused
+
+
 class Caps:
     """Lets approvals into a commit as far as the caps of their policies have room.
 
@@ -126,12 +133,15 @@ class Caps:
         self._wait = None if database.embedded else f"SELECT pg_advisory_xact_lock({mark})"
         self._so_far = SoFar()
 
-    def refuse(self, cursor: DBAPICursor, entries: Iterable[SealedEntry]) -> dict[str, NoRoom]:
-        """Give what has no room, by request id; nobody else takes what has until the commit."""
+    def require_room(self, cursor: DBAPICursor, entries: Iterable[SealedEntry]) -> None:
+        """Raise `Full` where something has no room; nobody else takes what has until the commit.
+
+        Whoever writes rows that others may wait for has done so before.
+        """
         bounded = [entry for entry in entries if entry.bounds is not None]
         refused: dict[str, NoRoom] = {}
         if not bounded:
-            return refused
+            return
         # In one order: two who wait for the same books in different ones wait for each other.
         for book in sorted({entry.score.book for entry in bounded}):
             self.wait(cursor, book)
@@ -153,7 +163,8 @@ class Caps:
                     day.add(segment, one)
             else:
                 refused[row.request_id] = NoRoom(of_book[began])
-        return refused
+        if refused:
+            raise Full(refused)
 
     def wait(self, cursor: DBAPICursor, book: Book) -> None:
         """Wait until nobody else is about to approve in a book; nobody else does until the commit.

@@ -382,7 +382,7 @@ class Scoring:
 def _counted(said: Assessment, region: str | None) -> tuple[Segment, Approved]:
     offer = said.offer
     one = Approved(1, offer.limit, offer.expected_loss, int(said.explored))
-    return Segment(region, said.tier), one
+    return Segment(region, said.tier, said.product), one
 
 
 def _take_back(asked: _Asked) -> None:
@@ -417,6 +417,7 @@ def _score_row(caller: Caller, arrival: Arrival, given: Given) -> ScoreRow:
         b"",
         None,
         said.propensity,
+        said.product,
     )
 
 

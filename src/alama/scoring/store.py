@@ -28,6 +28,7 @@ from alama.scoring.counts import (
     Approvals,
     ApprovedHours,
     Caps,
+    Full,
     Tallies,
     fold_counts,
     tally_of_days,
@@ -67,7 +68,7 @@ if TYPE_CHECKING:
     from alama.memory.store import BorrowerRow
     from alama.platform.acts import ActLog
     from alama.platform.book import Book
-    from alama.scoring.holds import Counts
+    from alama.scoring.holds import Counts, NoRoom
     from alama.scoring.lists import Lists
     from alama.vault.vault import Vault
 
@@ -247,7 +248,7 @@ def _sealed(entry: Entry, keys: Mapping[Subject, DataKey]) -> SealedEntry:
     # The rest is as it was: to replace three by their names takes three times as long.
     record = key.seal(unsealed.record, where)
     sealed = (seal_key_id, record, applicant_key_id)
-    score = ScoreRow._make((*score.in_clear, *sealed, score.propensity))
+    score = ScoreRow._make((*score.in_clear, *sealed, score.propensity, score.product))
     if idempotency is not None:
         assert unsealed.reply is not None
         idempotency = idempotency._replace(
@@ -511,7 +512,7 @@ class Scores:
         """
         for _ in range(_ATTEMPTS):
             try:
-                return self._commit_once(entries, BUSY_TIMEOUT_S)
+                return self._commit_within(entries, BUSY_TIMEOUT_S)
             except Clash:
                 continue
             except Busy:
@@ -523,11 +524,25 @@ class Scores:
         if not self._database.embedded:
             return None
         try:
-            return self._commit_once(entries, 0.0)
+            return self._commit_within(entries, 0.0)
         except (Busy, Clash):
             return None
 
-    def _commit_once(self, asked: Sequence[Entry | Question], timeout_s: float) -> Sequence[Fate]:
+    def _commit_within(self, asked: Sequence[Entry | Question], timeout_s: float) -> Sequence[Fate]:
+        """Keep what the caps have room for: without what has none it begins anew."""
+        refused: dict[str, NoRoom] = {}
+        while True:
+            try:
+                return self._commit_once(asked, timeout_s, refused)
+            except Full as full:
+                refused |= full.refused
+
+    def _commit_once(
+        self,
+        asked: Sequence[Entry | Question],
+        timeout_s: float,
+        refused: Mapping[str, NoRoom],
+    ) -> Sequence[Fate]:
         questions = [one for one in asked if isinstance(one, Question)]
         entries = [one for one in asked if isinstance(one, Entry)]
         answers: Iterator[Fate] = iter(())
@@ -536,24 +551,24 @@ class Scores:
             if questions:
                 answers = iter(self._remembering.answer(cursor, questions))
             if entries:
-                fates = iter(self._keep(cursor, entries))
+                fates = iter(self._keep(cursor, entries, refused))
         if entries:
             self._tallies.kept()
         return [next(answers if isinstance(one, Question) else fates) for one in asked]
 
-    def _keep(self, cursor: DBAPICursor, entries: Sequence[Entry]) -> Sequence[Fate]:
+    def _keep(
+        self, cursor: DBAPICursor, entries: Sequence[Entry], refused: Mapping[str, NoRoom]
+    ) -> Sequence[Fate]:
         keyed = [row for entry in entries for row in (entry.idempotency, entry.claim) if row]
         earlier = self._earlier.find(cursor, keyed) if keyed else {}
         fates = _fates(entries, earlier)
         asked = zip(entries, fates, strict=True)
         batch = self._sealing.seal(cursor, [entry for entry, found in asked if found is None])
-        told: dict[str, Fate] = {**batch.unfit}
-        told |= self._caps.refuse(cursor, batch.sealed)
+        told: dict[str, Fate] = {**batch.unfit, **refused}
         told |= self._remembering.keep(cursor, batch, told)
         new = [entry for entry in batch.sealed if _is_kept(told, entry)]
         scores = [entry.score for entry in new]
         self._score_rows.run(cursor, scores)
-        self._approvals.add(cursor, new)
         self._announce(cursor, [entry.score for entry in new if entry.announced])
         if keyed:
             rows = {
@@ -564,7 +579,10 @@ class Scores:
             }
             # Two processes that take the same keys in different orders wait for each other.
             self._idempotency_rows.run(cursor, [rows[one] for one in sorted(rows)])
-        # Last, after all that another process can clash with: what fails is counted anew.
+        # Last, after all that another process can clash with: what fails is counted anew. And
+        # whoever approves in the book waits from the look at its caps until the commit.
+        self._caps.require_room(cursor, new)
+        self._approvals.add(cursor, new)
         self._tallies.add(cursor, new)
         self.chain.add(cursor, new)
         if told:

@@ -9,7 +9,7 @@ import pytest
 
 from alama.core.lending.circumstances import Segment
 from alama.core.lending.draft import default_policy
-from alama.core.lending.policy import Decision, Exploration, Per, Policy, PortfolioCap
+from alama.core.lending.policy import Decision, Exploration, Per, Policy, PortfolioCap, Product
 from alama.core.lending.policy_check import seal
 from alama.core.units import Money
 from alama.lenders.store import Registry
@@ -24,7 +24,7 @@ LOT = Exploration(0.05, 560, 2_000, 2)
 NAIROBI_B = Segment("nairobi", "B")
 SEGMENTS = (
     NAIROBI_B,
-    Segment(None, "B"),
+    Segment(None, "B", "weekly"),
     Segment("nairobi", "C"),
     Segment(None, None),
 )
@@ -36,8 +36,11 @@ def scores(registry: Registry) -> Scores:
     return scores_in(registry._database)
 
 
-def with_caps(*caps: PortfolioCap, lot: Exploration | None = None) -> Policy:
-    parts = {"portfolio": caps} if caps else {}
+def with_caps(
+    *caps: PortfolioCap, lot: Exploration | None = None, products: tuple[Product, ...] = ()
+) -> Policy:
+    parts: dict[str, Any] = {"portfolio": caps} if caps else {}
+    parts |= {"products": products} if products else {}
     said = {} if lot is None else {"exploration": lot}
     return seal(msgspec.structs.replace(default_policy("KES"), **parts, **said))
 
@@ -59,6 +62,8 @@ def a_day(policy: Policy, *approved: tuple[Segment, Approved], per: Per = Per.DA
         ({"tiers": ("B",)}, [True, True, False, False]),
         ({"regions": (" Nairobi",)}, [True, False, True, False]),
         ({"tiers": ("B",), "regions": ("nairobi", "mombasa")}, [True, False, False, False]),
+        ({"products": ("weekly", "daily")}, [False, True, False, False]),
+        ({"products": ("weekly",), "tiers": ("C",)}, [False, False, False, False]),
     ],
 )
 def test_a_cap_counts_the_loans_that_it_lists(only: dict[str, Any], counted: list[bool]) -> None:
@@ -95,6 +100,24 @@ def test_what_a_process_approves_counts_at_once() -> None:
     assert day.full(NAIROBI_B, 1.0, 0.0) == ("new_loans",)
     assert day.full(SEGMENTS[2], 1.0, 0.0) == ()
     assert day.holds == ()
+
+
+def test_a_room_is_told_to_those_alone_whom_it_may_refuse() -> None:
+    weekly, nairobi = (
+        cap("w", number_max=1, products=("weekly",)),
+        cap("n", number_max=1, regions=("nairobi",)),
+    )
+    day = a_day(with_caps(weekly, nairobi, products=(Product("weekly", default=True),)))
+
+    def told(region: str | None, product: str | None) -> list[str]:
+        return [room.cap for room in day.rooms(region, product, 1.0)]
+
+    assert told(None, None) == told("kisumu", "monthly") == []
+    day.add(Segment("nairobi", "B", "weekly"), Approved(1, 1.0))
+    assert told(None, None) == told("kisumu", "monthly") == []
+    assert told("nairobi", None) == ["n"]
+    assert told("kisumu", "weekly") == ["w"]
+    assert told("nairobi", "weekly") == ["w", "n"]
 
 
 def test_a_month_is_apart_from_a_day() -> None:
