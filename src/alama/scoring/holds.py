@@ -182,6 +182,15 @@ class Day:
             segment, one.volume, one.expected_loss
         )
 
+    def has_room(self, approved: Mapping[Segment, Approved]) -> bool:
+        """Say whether some approvals leave room in every cap: then each of them has room."""
+        for filling in (*self._daily, *self._fillings):
+            more = total({cell: one for cell, one in approved.items() if filling.counts(cell)})
+            for (used, most), added in zip(filling.bounds(), more[:3], strict=True):
+                if most is not None and used + added >= most:
+                    return False
+        return total(approved).explored <= max(self._lots, 0)
+
     def add(self, segment: Segment, one: Approved) -> None:
         """Count what was just approved, or take back what was not kept: its `negative`."""
         for filling in (*self._daily, *self._fillings):

@@ -579,11 +579,11 @@ class Scores:
             }
             # Two processes that take the same keys in different orders wait for each other.
             self._idempotency_rows.run(cursor, [rows[one] for one in sorted(rows)])
-        # Last, after all that another process can clash with: what fails is counted anew. And
-        # whoever approves in the book waits from the look at its caps until the commit.
+        # Last, after all that another process can clash with: what fails is counted anew.
+        self._tallies.add(cursor, new)
+        # From here until the commit nobody else approves in a book whose policy has caps.
         self._caps.require_room(cursor, new)
         self._approvals.add(cursor, new)
-        self._tallies.add(cursor, new)
         self.chain.add(cursor, new)
         if told:
             named = [entry.score.request_id for entry in entries]
