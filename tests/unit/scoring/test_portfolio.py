@@ -6,6 +6,8 @@ from typing import Any
 
 import msgspec
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from alama.core.lending.circumstances import Segment
 from alama.core.lending.draft import default_policy
@@ -118,6 +120,42 @@ def test_a_room_is_told_to_those_alone_whom_it_may_refuse() -> None:
     assert told("nairobi", None) == ["n"]
     assert told("kisumu", "weekly") == ["w"]
     assert told("nairobi", "weekly") == ["w", "n"]
+
+
+PARTS = st.dictionaries(
+    st.sampled_from(SEGMENTS),
+    st.builds(Approved, *[st.integers(0, 3).map(float)] * 3, st.integers(0, 1)),
+    min_size=1,
+)
+
+
+@given(
+    before=PARTS,
+    more=PARTS,
+    most=st.integers(1, 12),
+    bound=st.sampled_from(("number_max", "volume_max", "expected_loss_max")),
+    only=st.sampled_from(({}, {"tiers": ("B",)}, {"regions": ("nairobi",)})),
+    daily=st.none() | st.integers(1, 12),
+)
+def test_what_has_room_together_has_room_one_by_one(
+    before: dict[Segment, Approved],
+    more: dict[Segment, Approved],
+    most: int,
+    bound: str,
+    only: dict[str, Any],
+    daily: int | None,
+) -> None:
+    policy = with_caps(cap(**only | {bound: most}), lot=LOT)
+    if daily is not None:
+        bounds = msgspec.structs.replace(policy.daily, volume_max=Money(daily))
+        policy = msgspec.structs.replace(policy, daily=bounds)
+    day = a_day(policy, *before.items())
+    together = day.has_room(more)
+    alone = []
+    for segment, one in more.items():
+        alone.append(day.admits(segment, one))
+        day.add(segment, one)
+    assert all(alone) or not together
 
 
 def test_a_month_is_apart_from_a_day() -> None:

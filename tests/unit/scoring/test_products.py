@@ -144,6 +144,23 @@ def test_a_cap_on_a_product_leaves_the_others_be_and_replays(installed: Installa
     }
 
 
+def test_monitoring_tells_each_product_apart(installed: Installation, served: Service) -> None:
+    for body in (WEEKLY, WEEKLY, BODY):
+        score(served, body)
+    told = served.ask("/v1/monitoring").json()["products"]
+    assert [(one["product"], one["offered"], one["approved"]) for one in told] == [
+        ("monthly", True, 1),
+        ("weekly", True, 2),
+    ]
+    assert {one["rate"]["verdict"] for one in told} == {"too_few"}
+    answer_by(installed, "")
+    told = served.ask("/v1/monitoring").json()["products"]
+    assert [(one["product"], one["offered"]) for one in told] == [
+        ("monthly", False),
+        ("weekly", False),
+    ]
+
+
 def test_one_key_is_for_one_product(served: Service) -> None:
     first = served.ask("/v1/score", body=WEEKLY, headers={"idempotency-key": "a"})
     again = served.ask("/v1/score", body=WEEKLY, headers={"idempotency-key": "a"})
