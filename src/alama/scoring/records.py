@@ -262,6 +262,14 @@ class Unsealed(NamedTuple):
     reply: bytes | None
 
 
+class Question(NamedTuple):
+    """Asks how a borrower stands before anything is decided: lender, mode and `subject` say who."""
+
+    lender: str
+    mode: str
+    subject: bytes
+
+
 class Asking(NamedTuple):
     """By what a borrower was known when a decision was made, and how they are known after it."""
 
