@@ -24,9 +24,11 @@ from alama.monitoring.records import (
     AmountRow,
     DayScore,
     DayTally,
+    GrantedRow,
     KnownRow,
     LotRow,
     OverrideRow,
+    ProductRow,
     RateRow,
     ReviewRow,
     ScoreCount,
@@ -38,6 +40,8 @@ from alama.platform.files.packaged import builtin
 from tests.entries import DEMO, NOON_US
 
 TODAY = NOON_US // DAY_US
+LONG_NAME = "a_loan_for_" + "n" * 29
+"""As long as the name of a product may be."""
 NO_LOTS = LotRow(0, 0, 0.0, 0.0, 0.0, 0.0, 0.0)
 MODEL = builtin()
 LATER = document.seal(replace(MODEL, name="A later one"))
@@ -64,6 +68,8 @@ class Sums:
     waits: int = 0
     amount_rows: Sequence[AmountRow] = ()
     lots: LotRow = NO_LOTS
+    product_rows: Sequence[ProductRow] = ()
+    granted_rows: Sequence[GrantedRow] = ()
     asked: list[object] = field(default_factory=list)
 
     def rates(self, book: Book, due_before: Mapping[str, int]) -> Sequence[RateRow]:
@@ -72,6 +78,12 @@ class Sums:
 
     def amounts(self, _book: Book, _model_id: str, _due_before: int) -> Sequence[AmountRow]:
         return self.amount_rows
+
+    def by_product(self, _book: Book, _model_id: str, _due_before: int) -> Sequence[ProductRow]:
+        return self.product_rows
+
+    def granted(self, _book: Book, _first_day: int) -> Sequence[GrantedRow]:
+        return self.granted_rows
 
     def by_lot(self, _book: Book, _model_id: str, _due_before: int) -> LotRow:
         return self.lots
@@ -302,4 +314,6 @@ def states() -> dict[str, MonitoringReport]:
 def _troubled() -> Sums:
     sums = reviewed(repaid(times=1.8), overridden_defaults=40)
     sums.tallies = scored(halved=0.66).tallies
+    sums.product_rows = [ProductRow("weekly", 400, 60, 20.0), ProductRow(LONG_NAME, 3, 0, 0.3)]
+    sums.granted_rows = [GrantedRow("weekly", 1_200, 9_600_000.0)]
     return sums

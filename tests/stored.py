@@ -15,7 +15,7 @@ from alama.platform.clock import stopwatch_us
 from alama.platform.files.packaged import builtin, sample_application
 from alama.platform.http.exchange import Arrival
 from alama.scoring.directory import Directory
-from alama.scoring.records import Entry, Told
+from alama.scoring.records import Entry, Question, Told
 from alama.scoring.scoring import Given, Scoring
 from alama.scoring.store import Scores
 
@@ -26,7 +26,7 @@ class CommitAtOnce:
     def __init__(self, scores: Scores) -> None:
         self._scores = scores
 
-    async def append(self, entry: Entry) -> Told:
+    async def append(self, entry: Entry | Question) -> Told:
         (fate,) = self._scores.commit([entry])
         if isinstance(fate, AlamaError):
             raise fate

@@ -58,8 +58,9 @@ def insert_scores(database: Database, *scores: ScoreRow) -> None:
     """Put rows of scores into a database as they are, without entries in the audit."""
     with database.writing() as connection:
         rows = [score._asdict() for score in scores]
-        if all(row["propensity"] is None for row in rows):  # which an older schema has not
-            rows = [{name: row[name] for name in row if name != "propensity"} for row in rows]
+        for later in ("propensity", "product"):  # which an older schema has not
+            if all(row[later] is None for row in rows):
+                rows = [{name: row[name] for name in row if name != later} for row in rows]
         connection.execute(insert(schema.scores), rows)
 
 

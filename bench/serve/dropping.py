@@ -22,7 +22,7 @@ from alama.scoring.store import Scores
 if TYPE_CHECKING:
     from starlette.types import ASGIApp
 
-    from alama.scoring.records import Entry
+    from alama.scoring.records import Entry, Question
 
 
 class DroppingLedger:
@@ -36,7 +36,7 @@ class DroppingLedger:
     async def close(self) -> None:
         """There is nothing to keep."""
 
-    async def append(self, _entry: Entry) -> None:
+    async def append(self, _entry: Entry | Question) -> None:
         """Drop the entry and say that it is kept."""
 
 

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
 BODIES: Final = 200
-RETURNING: Final = 2_000
-"""Applicants who come back, in turn: so many a process remembers from one time to the next."""
+RETURNING: Final = 4_000
+"""Applicants who come back, in turn: more than a process remembers from one time to the next."""
 
 NOBODY_YET: Final = "nobody-yet-0"
 """In a body: clients put a new applicant in its place, with as many characters, each time."""

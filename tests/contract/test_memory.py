@@ -431,6 +431,11 @@ def test_who_was_erased_or_stays_away_is_forgotten_by_the_process_too(
     caller = Caller(key, DEMO, the_active_model(), house.vault.ring("demo"))
     body = json.dumps(APPLICATION | {"applicant_ref": REF}).encode()
     kept: list[int] = []
+    decided: list[str] = []
+
+    def noted(given: Given) -> bytes:
+        decided.append(given.request_id)
+        return identity(given)
 
     async def story() -> None:
         ledger = GroupCommit(house.scores, lambda commit: kept.append(commit.entries))
@@ -440,11 +445,11 @@ def test_who_was_erased_or_stays_away_is_forgotten_by_the_process_too(
         async def commits() -> int:
             del kept[:]
             arrival = Arrival(a_request_id(), NOON_US, time.perf_counter())
-            await scoring.score(caller, arrival, body, identity, None)
+            await scoring.score(caller, arrival, body, noted, None)
             await asyncio.sleep(0)
             return len(kept)
 
-        assert [await commits(), await commits()] == [1, 1]
+        assert [await commits(), await commits()] == [2, 1]  # asked for, then kept
         await scoring.forget((DEMO, caller.subject(REF)))
         assert [await commits(), await commits()] == [2, 1]
         forgetting = asyncio.create_task(scoring.forget_the_idle())
@@ -454,6 +459,7 @@ def test_who_was_erased_or_stays_away_is_forgotten_by_the_process_too(
         await ledger.close()
 
     asyncio.run(story())
+    assert len(decided) == len(set(decided)) == 6  # nobody twice, though forgotten
 
 
 def test_an_export_shows_what_is_remembered(house: House) -> None:

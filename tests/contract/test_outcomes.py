@@ -77,6 +77,7 @@ def test_an_outcome_is_kept_with_what_its_score_said(
             "default_probability": 0.049,
             "decision": "APPROVED",
             "propensity": None,
+            "product": None,
         }
     ]
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
 from alama.core.lending.draft import default_policy
-from alama.core.lending.policy import Decision
-from alama.monitoring.profit import explored_of, profit_of
-from alama.monitoring.records import AmountRow
+from alama.core.lending.policy import Decision, Product
+from alama.monitoring.profit import explored_of, products_told, profit_of
+from alama.monitoring.records import AmountRow, GrantedRow, ProductRow
 from alama.monitoring.store import SqlMonitoring
 from alama.platform.database.database import Database
 from tests.contract.outcomes import SENT, TODAY, defaulted, outcomes_in, repaid
@@ -96,3 +97,49 @@ def test_loans_by_lot_are_weighed_by_their_chance(store: SqlMonitoring, database
     assert found.low < 10.0 / 12.0 < found.high
     assert explored_of(store.by_lot(UMOJA, MODEL, LATER)) is None
     assert profit_of(store.amounts(DEMO, MODEL, LATER), default_policy("KES")) is None
+
+
+def test_each_product_is_told_apart_and_reckoned_by_its_own_terms(
+    store: SqlMonitoring, database: Database
+) -> None:
+    usual = default_policy("KES")
+    costly = msgspec.structs.replace(usual.pricing, cost_per_loan=usual.pricing.cost_per_loan + 90)
+    weekly = Product("weekly", pricing=costly)
+    policy = msgspec.structs.replace(usual, products=(weekly, Product("usual", default=True)))
+    kinds = [None, "weekly", "usual", "weekly", "gone"]
+    entries = [an_entry(DEMO, limit=100.0) for _ in kinds]
+    scores_in(database).commit(
+        [
+            entry._replace(score=entry.score._replace(product=kind))
+            for entry, kind in zip(entries, kinds, strict=True)
+        ]
+    )
+    ids = [entry.score.request_id for entry in entries]
+    news = [repaid(one, disbursed_amount=1_000.0, repaid_amount=1_250.0) for one in ids[:4]]
+    news.append(defaulted(ids[4]))
+    outcomes_in(database).record(DEMO, news, SENT)
+    rates, rows = store.by_product(DEMO, MODEL, LATER), store.amounts(DEMO, MODEL, LATER)
+    assert rates == [
+        ProductRow("gone", 1, 1, 0.049),
+        ProductRow("usual", 1, 0, 0.049),
+        ProductRow("weekly", 2, 0, 0.098),
+    ]
+    granted = store.granted(DEMO, TODAY)
+    assert granted == [
+        GrantedRow("gone", 1, 100.0),
+        GrantedRow("usual", 1, 100.0),
+        GrantedRow("weekly", 2, 200.0),
+    ]
+    assert store.granted(DEMO, TODAY + 1) == store.granted(UMOJA, TODAY) == []
+    told = products_told(rates, granted, rows, policy)
+    assert [(one.product, one.offered, one.approved, one.rate.count) for one in told] == [
+        ("usual", True, 1, 1),
+        ("weekly", True, 2, 2),
+        ("gone", False, 1, 1),
+    ]
+    each, whole = told[0].profit, profit_of(rows, policy)
+    assert each is not None
+    assert whole is not None
+    assert [one.profit for one in told] == [each, pytest.approx(2 * (each - 90)), None]
+    assert whole.profit == pytest.approx(each + each + 2 * (each - 90))
+    assert [one.valued for one in told] == [1, 2, 0]

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from sqlalchemy import insert, select
+from sqlalchemy import insert, select, update
 
 from alama.core.errors import AlamaError
 from alama.core.lending import draft
@@ -20,6 +20,7 @@ from alama.core.lending.policy_check import seal
 from alama.core.monitoring.news import State
 from alama.core.units import Money
 from alama.lenders import keys
+from alama.lenders import schema as lenders_schema
 from alama.lenders.records import Signed
 from alama.monitoring import schema
 from alama.monitoring.reviews import NOTE_MAX, AlreadyReviewed, PortfolioFull, Reviewed
@@ -191,6 +192,15 @@ def test_a_cap_that_declines_binds_officers_and_one_that_asks_them_does_not(hous
         assert total(used(house)).number == total(before).number + 1
 
 
+def test_a_review_is_kept_and_counted_where_the_policy_in_force_is_damaged(house: House) -> None:
+    in_force(house, PortfolioCap("none", Per.DAY, 0, decision=Decision.DECLINED))
+    left = waiting(house)
+    with house.database.writing() as connection:
+        connection.execute(update(lenders_schema.policies).values(document=b"damaged"))
+    house.reviews.review(DEMO, left, SAID)
+    assert total(used(house)).number == 1
+
+
 def test_officers_count_in_the_region_of_the_loan(house: House) -> None:
     in_force(house, PortfolioCap("nyeri", Per.DAY, 5, regions=("Nyeri",)))
     regions: list[dict[str, Any]] = [{}, {"region": " NYERI"}, {"region": "mombasa"}]
@@ -202,6 +212,19 @@ def test_officers_count_in_the_region_of_the_loan(house: House) -> None:
         None: 2,
         "nyeri": 1,
     }
+
+
+def test_officers_count_in_the_product_of_the_loan_and_take_it_back_there(house: House) -> None:
+    house.vault.ring("demo")
+    for decision in (Decision.REVIEW, Decision.APPROVED):
+        entry = an_entry(decision=decision, limit=100.0)
+        entry = entry._replace(score=entry.score._replace(product="weekly"))
+        assert house.scores.commit([entry]) == [None]
+        given = {part.product: one.number for part, one in used(house).items()}
+        turned = SAID if decision is Decision.REVIEW else SAID._replace(decision=DECLINED)
+        house.reviews.review(DEMO, entry.score.request_id, turned)
+        counted = {part.product: one.number for part, one in used(house).items()}
+        assert (given, counted) in [({}, {"weekly": 1}), ({"weekly": 2}, {"weekly": 1})]
 
 
 def test_officers_and_scores_at_once_exceed_no_cap_that_declines(

@@ -3,19 +3,21 @@
 import threading
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from itertools import product
+from itertools import count, product
 from typing import Any
 
 import msgspec
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from msgspec import UNSET, UnsetType
 
 from alama.core.errors import InvalidApplication
 from alama.core.lending.circumstances import Segment
 from alama.core.lending.draft import default_policy
-from alama.core.lending.policy import Decision, Per, Policy, PortfolioCap, Rule
+from alama.core.lending.policy import Decision, Per, Policy, PortfolioCap, Product, Rule
 from alama.core.lending.policy_check import seal
+from alama.core.units import Money
 from alama.platform.book import Book, Mode
 from alama.platform.database import database as databases
 from alama.platform.database.database import Database
@@ -43,6 +45,7 @@ BOOKS = [Book(*pair) for pair in product(("demo", "umoja"), Mode)]
 FAR_APART_US = 1_000_000
 NOON_HOUR = NOON_US // HOUR_US
 NOTHING: dict[Segment, Approved] = {}
+_MONTHS = count(1)
 
 
 @pytest.fixture
@@ -384,6 +387,85 @@ def test_a_cap_holds_in_the_commit_whatever_a_process_knows(
     assert left.score.request_id not in kept(scores, DEMO)
     assert len(kept(scores, DEMO)) == len(entries) - 1
     assert scores.commit([left._replace(bounds=None)]) == [None]  # decided otherwise, say
+
+
+SOME = st.sets(st.sampled_from(["B", "C"])).map(lambda some: tuple(sorted(some)))
+PLACES = st.sampled_from([None, "nairobi", "nyeri"])
+SOLD = st.sampled_from([None, "weekly", "monthly"])
+
+SOLD_BY: st.SearchStrategy[tuple[str, ...] | UnsetType] = st.sampled_from(
+    [UNSET, ("weekly",), ("monthly",), ("weekly", "monthly")]
+)
+
+
+@st.composite
+def a_cap(draw: st.DrawFn, name: str) -> PortfolioCap:
+    """A cap on some parts of the portfolio, with some bounds."""
+    return PortfolioCap(
+        name,
+        draw(st.sampled_from(Per)),
+        draw(st.none() | st.integers(0, 5)),
+        draw(st.none() | st.integers(0, 50).map(lambda most: Money(10.0 * most))),
+        draw(st.none() | st.integers(0, 50).map(lambda most: Money(float(most)))),
+        regions=draw(st.sampled_from([(), ("nairobi",), ("Nairobi", "nyeri")])),
+        tiers=draw(SOME),
+        products=draw(SOLD_BY),
+    )
+
+
+def has_room(cap: PortfolioCap, one: Entry, given: Sequence[Entry]) -> bool:
+    """Say whether a cap has room for a loan beside those that were given, loan by loan."""
+    products = () if isinstance(cap.products, UnsetType) else cap.products
+
+    def is_under(loan: Entry) -> bool:
+        wanted = (
+            ({region.casefold() for region in cap.regions}, loan.region),
+            (set(cap.tiers), loan.score.tier),
+            (set(products), loan.score.product),
+        )
+        return all(not some or said in some for some, said in wanted)
+
+    if not is_under(one):
+        return True
+    rows = [loan.score for loan in (*given, one) if is_under(loan)]
+    sums = (len(rows), sum(r.recommended_limit for r in rows), sum(r.expected_loss for r in rows))
+    bounds = (cap.number_max, cap.volume_max, cap.expected_loss_max)
+    return all(most is None or used <= most for used, most in zip(sums, bounds, strict=True))
+
+
+@settings(tries(25), suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    st.tuples(a_cap("first"), a_cap("second"), a_cap("third")),
+    st.lists(
+        st.tuples(
+            st.tuples(PLACES, st.sampled_from("BC"), SOLD),
+            st.integers(1, 20),
+            st.integers(0, 10),
+            st.booleans(),
+        ),
+        min_size=1,
+        max_size=20,
+    ),
+)
+def test_caps_by_region_tier_and_product_let_in_what_an_oracle_does(
+    scores: Scores,
+    another_process: Scores,
+    caps: tuple[PortfolioCap, ...],
+    asked: list[tuple[tuple[str | None, str, str | None], int, int, bool]],
+) -> None:
+    products = (Product("weekly"), Product("monthly", default=True))
+    policy = msgspec.structs.replace(default_policy("KES"), portfolio=caps, products=products)
+    at_us = NOON_US + next(_MONTHS) * 40 * DAY_US  # each try in a month of its own
+    given: list[Entry] = []
+    for (region, tier, sold), limit, loss, elsewhere in asked:
+        said = bounded(policy, at_us=at_us, limit=10.0 * limit, expected_loss=float(loss))
+        row = said.score._replace(tier=tier, product=sold)
+        one = said._replace(score=row, region=region)
+        (fate,) = (another_process if elsewhere else scores).commit([one])
+        fits = all(has_room(cap, one, given) for cap in caps)
+        assert (fate is None) == fits
+        if fits:
+            given.append(one)
 
 
 def test_a_refused_approval_is_told_of_its_own_book_and_policy(scores: Scores) -> None:

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -12,6 +13,7 @@ from sqlalchemy import delete, func, select, update
 
 from alama.core.assess import Assessment, assess
 from alama.core.lending.draft import default_policy
+from alama.core.lending.policy import Per, PortfolioCap
 from alama.core.lending.ready_policy import ReadyPolicy
 from alama.core.model import ReadyModel
 from alama.core.tally import PEOPLE_MIN, Tally, seen
@@ -103,6 +105,18 @@ def test_a_process_that_starts_again_goes_on_with_the_sum(
     scores.commit([entry_of(one) for one in said[:25]])
     scores_in(database).commit([entry_of(one) for one in said[25:]])
     assert today(scores) == counted(said)
+
+
+def test_what_a_cap_had_no_room_for_is_not_counted(scores: Scores) -> None:
+    cap = PortfolioCap("some", Per.DAY, number_max=3)
+    policy = msgspec.structs.replace(default_policy("KES"), portfolio=(cap,))
+    said = assessments()
+    asked = [entry_of(one)._replace(bounds=policy) for one in said[:8]]
+    for some in (asked[:2], asked[2:6], asked[6:]):
+        scores.commit(some)
+    assert today(scores) == counted(said[:3])
+    scores.commit([entry_of(one) for one in said[8:20]])
+    assert today(scores) == counted([*said[:3], *said[8:20]])
 
 
 def test_a_day_ends_at_midnight_utc_whatever_is_committed_together(scores: Scores) -> None:

@@ -16,7 +16,15 @@ from msgspec.structs import replace
 
 from alama.core.lending import draft
 from alama.core.lending.draft import default_policy
-from alama.core.lending.policy import Daily, Decision, Exploration, Per, Policy, PortfolioCap
+from alama.core.lending.policy import (
+    Daily,
+    Decision,
+    Exploration,
+    Per,
+    Policy,
+    PortfolioCap,
+    Product,
+)
 from alama.core.lending.policy_check import seal
 from alama.core.units import Money
 from alama.lenders.records import Signed
@@ -106,6 +114,17 @@ def test_a_cap_holds_in_every_worker_whichever_has_filled_it(lender: Lender) -> 
     assert lender.ask(FULL) == ("APPROVED",)
     assert lender.all_a_second_later(FULL) == {("DECLINED", "nyeri")}
     assert lender.all_a_second_later(FULL | {"region": "nairobi"}) == {("APPROVED",)}
+
+
+def test_a_cap_on_a_product_holds_in_every_worker_and_leaves_the_others_be(lender: Lender) -> None:
+    cap = PortfolioCap("weekly_loans", Per.DAY, 1, products=("weekly",))
+    products = (Product("weekly"), Product("usual", default=True))
+    lender.activate(seal(replace(DEFAULT, portfolio=(cap,), products=products)))
+    time.sleep(PROMISED_S)
+    weekly = FULL | {"product": "weekly"}
+    assert lender.ask(weekly) == ("APPROVED",)
+    assert lender.all_a_second_later(weekly) == {("REVIEW", "weekly_loans")}
+    assert lender.all_a_second_later(FULL) == {("APPROVED",)}
 
 
 def test_who_is_listed_is_decided_so_by_every_worker_within_a_second(lender: Lender) -> None:

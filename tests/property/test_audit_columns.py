@@ -42,6 +42,7 @@ OF_ERASED_SCORES = {
     "processing_ms",
     "expected_loss",
     "propensity",
+    "product",
     "sealed",
 }
 """Columns that the digest covered, which nobody can make any more."""

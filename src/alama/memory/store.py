@@ -229,9 +229,9 @@ class RecentBorrowers:
         self._young: dict[tuple[Book, bytes], Known] = {}
         self._old: dict[tuple[Book, bytes], Known] = {}
 
-    def get(self, who: tuple[Book, bytes]) -> Known:
+    def get(self, who: tuple[Book, bytes]) -> Known | None:
         known = self._young.get(who)
-        return known if known is not None else self._old.get(who, UNMET)
+        return known if known is not None else self._old.get(who)
 
     def put(self, who: tuple[Book, bytes], known: Known) -> None:
         if len(self._young) >= self._half:

@@ -18,6 +18,8 @@ from alama.core.monitoring.figures import (
     Finding,
     Loss,
     MonitoringReport,
+    ProductFigures,
+    Rate,
     RateVerdict,
     Urgency,
 )
@@ -36,6 +38,7 @@ from alama.platform.terminal.tables import plain_table
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Sequence
 
     from rich.console import RenderableType
     from rich.table import Table
@@ -160,7 +163,18 @@ def summary(report: MonitoringReport) -> RenderableType:
     if report.volume.scores:
         parts += [Text(), _given(report)]
     if report.rates.tiers:
-        parts += [Text("\nDefault rate by tier", "bold"), _rates(report)]
+        tiers = [(one.tier, one.rate) for one in report.rates.tiers]
+        parts += [
+            Text("\nDefault rate by tier", "bold"),
+            _rates("tier", [*tiers, ("all", report.rates.overall)]),
+        ]
+    if report.products:
+        products = [(one.product, one.rate) for one in report.products]
+        parts += [
+            Text("\nDefault rate by product", "bold"),
+            _rates("product", products),
+            *(Text(_brought(one, report.currency)) for one in report.products),
+        ]
     parts += [Text("\nKnown", "bold"), *_known(report)]
     return Group(*parts)
 
@@ -199,14 +213,23 @@ def _given(report: MonitoringReport) -> Text:
     return Text(f"{plural(total, 'score')}: {', '.join(shares)}.")
 
 
-def _rates(report: MonitoringReport) -> Table:
-    table = plain_table("tier", "loans", "defaults", "came true", "predicted", "")
+def _brought(one: ProductFigures, currency: str) -> str:
+    """Say what was approved of a product in the period, and what its loans brought."""
+    approved = f"{one.product}: {plural(one.approved, 'loan')} approved in the period"
+    if one.profit is None:
+        return f"{approved}."
+    ends = "" if one.low is None else f" ({one.low:,.0f} to {one.high:,.0f})"
+    loans = plural(one.valued, "mature loan")
+    return f"{approved}; {loans} brought {currency} {one.profit:,.0f}{ends}."
+
+
+def _rates(of: str, rows: Sequence[tuple[str, Rate]]) -> Table:
+    table = plain_table(of, "loans", "defaults", "came true", "predicted", "")
     for column in table.columns:
-        column.no_wrap = True
-        if column.header not in {"tier", ""}:
+        column.no_wrap = column.header != "product"
+        if column.header not in {of, ""}:
             column.justify = "right"
-    rows = [(one.tier, one.rate) for one in report.rates.tiers]
-    for name, rate in (*rows, ("all", report.rates.overall)):
+    for name, rate in rows:
         table.add_row(
             name,
             f"{rate.count:,}",

@@ -269,6 +269,7 @@ _SAID: Final = [
         "default_probability",
         "decision",
         "propensity",
+        "product",
     )
 ]
 

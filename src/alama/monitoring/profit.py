@@ -9,15 +9,16 @@ import msgspec
 
 from alama.core.lending.cash_flow import YEAR_DAYS, Periods
 from alama.core.lending.earnings import Sum
-from alama.core.lending.policy import UNSAID, Kind
-from alama.core.monitoring.figures import COUNT_MIN, Explored, MonthProfit, Profit
-from alama.core.monitoring.rates import Interval, Weighed
+from alama.core.lending.policy import UNSAID, Kind, policy_of, products_of
+from alama.core.monitoring.figures import COUNT_MIN, Explored, MonthProfit, ProductFigures, Profit
+from alama.core.monitoring.rates import Interval, Loans, Weighed, rate
+from alama.monitoring.records import GrantedRow
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from alama.core.lending.policy import Policy
-    from alama.monitoring.records import AmountRow, LotRow
+    from alama.monitoring.records import AmountRow, LotRow, ProductRow
 
 
 MONTHS_MAX: Final = 24
@@ -34,15 +35,19 @@ class _Spent(NamedTuple):
 
 
 def profit_of(rows: Sequence[AmountRow], policy: Policy) -> Profit | None:
-    """Give what the loans brought by the month; None where no amounts are known."""
+    """Give what the loans brought by the month; None where no amounts are known.
+
+    Loans of a product are reckoned by it, and by the policy itself once it has it no more.
+    """
+    reckons = _Reckons(policy)
     valued = [row for row in rows if row.count]
     if not valued:
         return None
     months = tuple(
-        _month(month, list(some), policy)
+        _month(month, list(some), reckons)
         for month, some in groupby(sorted(valued, key=_month_of), key=_month_of)
     )
-    whole = _added(_spent(row, policy).brought for row in valued)
+    whole = _added(reckons.spent(row).brought for row in valued)
     ends = _ends(whole)
     return Profit(
         loans=whole.count,
@@ -53,6 +58,40 @@ def profit_of(rows: Sequence[AmountRow], policy: Policy) -> Profit | None:
         high=None if ends is None else ends.high,
         months=months[-MONTHS_MAX:],
     )
+
+
+def products_told(
+    rates: Sequence[ProductRow],
+    granted: Sequence[GrantedRow],
+    amounts: Sequence[AmountRow],
+    policy: Policy | None,
+) -> tuple[ProductFigures, ...]:
+    """Tell of each product what was approved of it, how its loans went, and what they brought.
+
+    Those of the policy come first, in its order.
+    """
+    of_rates = {row.product: Loans(row.count, row.defaults, row.predicted) for row in rates}
+    of_granted = {row.product: row for row in granted}
+    offered = [one.name for one in products_of(policy)] if policy else []
+    told = []
+    for name in dict.fromkeys([*offered, *sorted({*of_rates, *of_granted})]):
+        given = of_granted.get(name, GrantedRow(name, 0, 0.0))
+        own = [row for row in amounts if row.product == name]
+        found = profit_of(own, policy) if policy else None
+        told.append(
+            ProductFigures(
+                product=name,
+                offered=name in offered,
+                approved=given.number,
+                volume=given.volume,
+                rate=rate(of_rates.get(name, Loans())),
+                valued=found.loans if found else 0,
+                profit=found.profit if found else None,
+                low=found.low if found else None,
+                high=found.high if found else None,
+            )
+        )
+    return tuple(told)
 
 
 def explored_of(row: LotRow) -> Explored | None:
@@ -76,8 +115,8 @@ def _month_of(row: AmountRow) -> int:
     return row.month
 
 
-def _month(month: int, rows: Sequence[AmountRow], policy: Policy) -> MonthProfit:
-    spent = [_spent(row, policy) for row in rows]
+def _month(month: int, rows: Sequence[AmountRow], reckons: _Reckons) -> MonthProfit:
+    spent = [reckons.spent(row) for row in rows]
     brought = _added(one.brought for one in spent)
     ends = _ends(brought)
     return MonthProfit(
@@ -92,6 +131,18 @@ def _month(month: int, rows: Sequence[AmountRow], policy: Policy) -> MonthProfit
         low=None if ends is None else ends.low,
         high=None if ends is None else ends.high,
     )
+
+
+class _Reckons:
+    """A policy, and each of its products as a policy of its own."""
+
+    def __init__(self, policy: Policy) -> None:
+        self._policy = policy
+        self._own = {one.name: policy_of(policy, one) for one in products_of(policy)}
+
+    def spent(self, row: AmountRow) -> _Spent:
+        """Work out what loans took by the product that they are of."""
+        return _spent(row, self._own.get(row.product or "", self._policy))
 
 
 def _spent(row: AmountRow, policy: Policy) -> _Spent:

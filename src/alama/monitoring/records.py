@@ -45,6 +45,23 @@ class RateRow(msgspec.Struct, frozen=True):
     crossed: float = 0.0
 
 
+class ProductRow(msgspec.Struct, frozen=True):
+    """The mature loans of one model and product."""
+
+    product: str
+    count: int
+    defaults: int
+    predicted: float
+
+
+class GrantedRow(msgspec.Struct, frozen=True):
+    """What was approved of one product in a while, also by officers."""
+
+    product: str
+    number: int
+    volume: float
+
+
 class ScoreCount(msgspec.Struct, frozen=True):
     """The mature loans of one model that had one score."""
 
@@ -109,7 +126,7 @@ class DayTally(NamedTuple):
 
 
 class AmountRow(msgspec.Struct, frozen=True):
-    """The mature loans of one model, month of the score and days that they were given for.
+    """The mature loans of one model, product, month of the score and days they were given for.
 
     Sums are over the `count` of which both amounts are known. `without_price` of them were repaid
     with no more than was paid out.
@@ -125,6 +142,7 @@ class AmountRow(msgspec.Struct, frozen=True):
     disbursed_squared: float
     repaid_squared: float
     crossed: float
+    product: str | None = None
 
 
 class LotRow(msgspec.Struct, frozen=True):
@@ -148,6 +166,14 @@ class MonitoringStore(Protocol):
 
     def amounts(self, book: Book, model_id: str, due_before: int) -> Sequence[AmountRow]:
         """Sum what mature loans of a model were paid out and what came back."""
+        ...
+
+    def by_product(self, book: Book, model_id: str, due_before: int) -> Sequence[ProductRow]:
+        """Sum the mature loans of a model by product, those of a policy without products apart."""
+        ...
+
+    def granted(self, book: Book, first_day: int) -> Sequence[GrantedRow]:
+        """Sum what was approved from a day on by product."""
         ...
 
     def by_lot(self, book: Book, model_id: str, due_before: int) -> LotRow:

@@ -27,6 +27,7 @@ from alama.core.monitoring.figures import (
     MonitoringReport,
     OtherModel,
     OutcomeFigures,
+    ProductFigures,
     Profit,
     RunningChallenger,
     Volume,
@@ -38,7 +39,7 @@ from alama.core.tally import Tally
 from alama.lenders.records import UnknownModel
 from alama.monitoring.challengers import Challenger, Challengers
 from alama.monitoring.drift import DriftStore, Window
-from alama.monitoring.profit import explored_of, profit_of
+from alama.monitoring.profit import explored_of, products_told, profit_of
 from alama.monitoring.records import KnownRow, MonitoringStore, answering, whole_days, whole_from
 from alama.monitoring.repayment import Repayment, due_before, loans_of, no_repayment
 from alama.monitoring.store import SqlMonitoring
@@ -107,6 +108,17 @@ class Counted(NamedTuple):
         return sum(tally.decisions.get(Decision.REVIEW.value, 0) for tally in kept)
 
 
+class Money(NamedTuple):
+    """What mature loans brought, how those by lot went, and both by product."""
+
+    profit: Profit | None
+    explored: Explored | None
+    products: tuple[ProductFigures, ...]
+
+
+_NO_MONEY: Final = Money(None, None, ())
+
+
 class ModelChoice(NamedTuple):
     """Which models there are to choose from: the one that answers, and how much there is of each.
 
@@ -167,7 +179,7 @@ class Monitoring:
         choice = self._choice(book, counted, known)
         chosen = _chosen(choice) if model_id is None else self._known_here(book, model_id, choice)
         repayment = no_repayment()
-        profit = explored = None
+        money = _NO_MONEY
         stability: tuple[CardStability, ...] = ()
         described = None
         if chosen is not None:
@@ -181,7 +193,7 @@ class Monitoring:
                 {month: n for (one, month), n in counted.approved.items() if one == chosen},
                 counted.whole_from,
             )
-            profit, explored = self._money(book, model, today)
+            money = self._money(book, model, period)
         since_us = max(period.first_day, counted.whole_from) * DAY_US
         report = MonitoringReport(
             lender=book.lender,
@@ -202,8 +214,9 @@ class Monitoring:
             reviews=repayment.reviews(
                 counted.left, self._store.waiting(book), self._store.reviewed(book, since_us)
             ),
-            profit=profit,
-            explored=explored,
+            profit=money.profit,
+            explored=money.explored,
+            products=money.products,
         )
         return replace(report, findings=findings(report))
 
@@ -289,12 +302,20 @@ class Monitoring:
         except InvalidPolicy:
             return None
 
-    def _money(self, book: Book, model: Model, today: int) -> tuple[Profit | None, Explored | None]:
+    def _money(self, book: Book, model: Model, period: Period) -> Money:
         """Give what mature loans of a model brought, and how those went that a lot gave."""
-        mature, policy = due_before(model, today), self._policy(book)
+        mature, policy = due_before(model, period.last_day), self._policy(book)
         rows = self._store.amounts(book, model.id, mature) if policy else ()
-        profit = profit_of(rows, policy) if policy else None
-        return profit, explored_of(self._store.by_lot(book, model.id, mature))
+        return Money(
+            profit_of(rows, policy) if policy else None,
+            explored_of(self._store.by_lot(book, model.id, mature)),
+            products_told(
+                self._store.by_product(book, model.id, mature),
+                self._store.granted(book, period.first_day),
+                rows,
+                policy,
+            ),
+        )
 
     def _read_model(self, model_id: str) -> Model:
         builtin = self._builtin()

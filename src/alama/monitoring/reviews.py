@@ -12,7 +12,7 @@ from sqlalchemy import select
 
 from alama.core.application import fold, visible_lines
 from alama.core.chain import SALT_BYTES, digest
-from alama.core.errors import AlamaError
+from alama.core.errors import AlamaError, InvalidPolicy
 from alama.core.intake import members
 from alama.core.lending import policy_text
 from alama.core.lending.circumstances import Segment
@@ -215,7 +215,7 @@ class ReviewStore:
         `PortfolioFull` where a cap that declines has no room for what would be approved.
         """
         self._vault.ring(book.lender)  # may make keys: not within a transaction
-        policy = policy_text.unjudged(text_in_force(self._registry, book))
+        policy = self._in_force(book)
         with self._database.writing() as connection:
             score, held = _held(connection, self._memory, book, request_id)
             stands = reviews_of(connection, book, [request_id]).get(request_id)
@@ -240,7 +240,7 @@ class ReviewStore:
     def _count(
         self,
         cursor: DBAPICursor,
-        policy: Policy,
+        policy: Policy | None,
         score: StoredScore,
         said: Judgement,
         at_us: int,
@@ -248,6 +248,7 @@ class ReviewStore:
         """Count what a person approves where the service did not, from now on; or the other way.
 
         What was approved and is declined now gives its room back, to the hour that it was taken in.
+        Where the policy in force cannot be read, nobody can say what its caps are, and none binds.
         """
         row = score.row
         if said.decision == row.decision or APPROVED not in {said.decision, row.decision}:
@@ -256,23 +257,32 @@ class ReviewStore:
         one = Approved(1, row.recommended_limit, row.expected_loss)
         self._caps.wait(cursor, row.book)
         if said.decision == APPROVED:
-            segment = Segment(region, row.tier)
-            full = self._caps.day(cursor, row.book, policy, at_us).full(segment, *one[1:3])
-            declining = {cap.name for cap in caps_of(policy) if cap.decision == DECLINED}
-            if refusing := [name for name in full if name in declining]:
-                raise PortfolioFull(refusing)
+            segment = Segment(region, row.tier, row.product)
+            if policy is not None:
+                full = self._caps.day(cursor, row.book, policy, at_us).full(segment, *one[1:3])
+                declining = {cap.name for cap in caps_of(policy) if cap.decision == DECLINED}
+                if refusing := [name for name in full if name in declining]:
+                    raise PortfolioFull(refusing)
             counted = (row.lender, row.mode, at_us // HOUR_US, segment)
             self._approvals.count(cursor, {counted: one})
         else:
             if region is not None:  # as it was counted
                 given = policy_by_id(self._registry, row.book, row.policy_id)
                 region = region if region in _regions(given) else None
-            counted = (row.lender, row.mode, row.created_us // HOUR_US, Segment(region, row.tier))
+            segment = Segment(region, row.tier, row.product)
+            counted = (row.lender, row.mode, row.created_us // HOUR_US, segment)
             self._approvals.count(cursor, {counted: one.negative})
 
-    def _region(self, policy: Policy, score: StoredScore) -> str | None:
+    def _in_force(self, book: Book) -> Policy | None:
+        """Give the policy that answers in a book; None where what is stored of it is damaged."""
+        try:
+            return policy_text.unjudged(text_in_force(self._registry, book))
+        except InvalidPolicy:
+            return None
+
+    def _region(self, policy: Policy | None, score: StoredScore) -> str | None:
         """Give the region of a loan, if a cap asks for it."""
-        regions = _regions(policy)
+        regions = set() if policy is None else _regions(policy)
         if not regions:
             return None
         said = dict(members(open_score(self._vault, score).application)).get(REGION)

@@ -5,7 +5,7 @@ The database does the sums: of a million loans some hundred rows leave it.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from sqlalchemy import and_, case, false, func, or_, select
 
@@ -15,9 +15,11 @@ from alama.monitoring.records import (
     AmountRow,
     DayScore,
     DayTally,
+    GrantedRow,
     KnownRow,
     LotRow,
     OverrideRow,
+    ProductRow,
     RateRow,
     ReviewRow,
     ScoreCount,
@@ -41,6 +43,8 @@ if TYPE_CHECKING:
 
 _LOAN: Any = schema.outcomes.c
 _REVIEW: Any = tables.reviews.c
+_GRANTED: Any = scoring_schema.approvals.c
+_DAY_HOURS: Final = 24
 _COUNTS: Any = scoring_schema.daily_counts.c
 
 _DEFAULTS: Any = func.count(_LOAN.defaulted_on)
@@ -84,17 +88,18 @@ class SqlMonitoring:
             return [RateRow(*row) for row in connection.execute(query)]
 
     def amounts(self, book: Book, model_id: str, due_before: int) -> Sequence[AmountRow]:
-        groups = (_LOAN.score_month, _LOAN.due_day - _SCORE_DAY)
+        groups = (_LOAN.score_month, _LOAN.due_day - _SCORE_DAY, _LOAN.product)
         given, back = _LOAN.disbursed_amount, _LOAN.repaid_amount
         sums = (given, back, given * given, back * back, given * back)
         unpriced = and_(_BOTH, _LOAN.defaulted_on.is_(None), back <= given)
         query = (
             select(
-                *groups,
+                *groups[:2],
                 func.count(case((_BOTH, None), else_=1)),
                 func.count(case((_BOTH, 1))),
                 func.count(case((unpriced, 1))),
                 *(func.coalesce(func.sum(case((_BOTH, one))), 0.0) for one in sums),
+                _LOAN.product,
             )
             .where(in_book(schema.outcomes, book), _mature(model_id, due_before))
             .group_by(*groups)
@@ -102,6 +107,34 @@ class SqlMonitoring:
         )
         with self._database.reading() as connection:
             return [AmountRow(*row) for row in connection.execute(query)]
+
+    def by_product(self, book: Book, model_id: str, due_before: int) -> Sequence[ProductRow]:
+        query = (
+            select(_LOAN.product, func.count(), _DEFAULTS, _PREDICTED)
+            .where(
+                in_book(schema.outcomes, book),
+                _mature(model_id, due_before),
+                _LOAN.product.is_not(None),
+            )
+            .group_by(_LOAN.product)
+            .order_by(_LOAN.product)
+        )
+        with self._database.reading() as connection:
+            return [ProductRow(*row) for row in connection.execute(query)]
+
+    def granted(self, book: Book, first_day: int) -> Sequence[GrantedRow]:
+        query = (
+            select(_GRANTED.product, func.sum(_GRANTED.number), func.sum(_GRANTED.volume))
+            .where(
+                in_book(scoring_schema.approvals, book),
+                _GRANTED.hour >= first_day * _DAY_HOURS,
+                _GRANTED.product.is_not(None),
+            )
+            .group_by(_GRANTED.product)
+            .order_by(_GRANTED.product)
+        )
+        with self._database.reading() as connection:
+            return [GrantedRow(one, int(n), sum_) for one, n, sum_ in connection.execute(query)]
 
     def by_lot(self, book: Book, model_id: str, due_before: int) -> LotRow:
         weight = 1.0 / _LOAN.propensity

@@ -30,6 +30,7 @@ from alama.platform.http.exchange import Arrival
 from alama.platform.terminal import terminal
 from alama.scoring.directory import ActiveModel, Caller, Directory
 from alama.scoring.holds import Day
+from alama.scoring.records import Question
 from alama.scoring.scoring import Given, Scoring
 from alama.scoring.sequels import Judgement, ReviewReason
 from alama.scoring.store import Scores
@@ -278,8 +279,10 @@ class _GatheredEntries:
     def __init__(self) -> None:
         self._entries: list[Entry] = []
 
-    async def append(self, entry: Entry) -> Earlier | None:
+    async def append(self, entry: Entry | Question) -> Earlier | None:
         """Take an entry; no idempotency key stands for it, so none was there before."""
+        if isinstance(entry, Question):
+            return None  # nobody in it has a past
         self._entries.append(entry._replace(announced=False))
         return None
 

@@ -31,6 +31,7 @@ from alama.core.lending.policy import (
     Tier,
     policy_of,
     products_of,
+    products_under,
 )
 from alama.core.lending.policy_check import Unsteady, doubts_about
 from alama.core.lending.ready_policy import ReadyPolicy, caps_of, exploration_of
@@ -497,7 +498,7 @@ def cap_table(policy: Policy) -> Table:
     """Show what each cap of the portfolio is on, and what happens beyond it."""
     table = plain_table("cap", "of", "in a", "at most", "beyond it")
     for cap in caps_of(policy):
-        parts = [*cap.regions, *(f"tier {tier}" for tier in cap.tiers)]
+        parts = [*cap.regions, *(f"tier {tier}" for tier in cap.tiers), *products_under(cap)]
         bounds = [
             (cap.number_max, "loans"),
             (cap.volume_max, f"{policy.currency} approved"),

@@ -88,7 +88,7 @@ def policy_page(simulation: Simulation, described: str, made_on: str) -> str:
         points=points,
         growth=growth,
         share=_share,
-        changes=changes(simulation.old.policy, simulation.new.policy),
+        changes=changes(simulation.old.whole, simulation.new.whole),
         moves=_moves(simulation),
         better=sum(n for (was, would), n in _moves(simulation) if SEVERITY[would] < SEVERITY[was]),
         groups_that_move=list(_groups_that_move(simulation)),

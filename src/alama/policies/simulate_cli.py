@@ -372,7 +372,7 @@ def _show_summary(simulation: Simulation, described: str) -> None:
     terminal.say(f"old  {_named(old)}")
     terminal.say(f"new  {_named(new)}")
     terminal.say(f"on   {_applications(simulation.count)}: {described}")
-    terminal.section("What the new policy changes", _changes(old, new))
+    terminal.section("What the new policy changes", _changes(simulation))
     terminal.section("In total", _totals(simulation))
     terminal.section("What it earns", _earnings(simulation))
     if simulation.old.rules or simulation.new.rules:
@@ -412,9 +412,9 @@ def _applications(count: int) -> str:
     return f"{count:,} application" if count == 1 else f"{count:,} applications"
 
 
-def _changes(old: Policy, new: Policy) -> Table:
+def _changes(simulation: Simulation) -> Table:
     table = plain_table("key", "old", "new")
-    found = changes(old, new)
+    found = changes(simulation.old.whole, simulation.new.whole)
     for change in found[:_CHANGES_MAX]:
         table.add_row(Text(change.key), Text(change.old or _NOTHING), Text(change.new or _NOTHING))
     mention_rest(table, len(found), _CHANGES_MAX)

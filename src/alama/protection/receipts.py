@@ -151,7 +151,12 @@ def recall(receipt: Receipt, model: Model, policy: Policy, own: OwnFields = NOTH
     columns = msgspec.structs.asdict(receipt.score)
     said = assessment_of(receipt)
     row = ScoreRow(
-        **columns, seal_key_id=None, sealed=b"", applicant_key_id=None, propensity=said.propensity
+        **columns,
+        seal_key_id=None,
+        sealed=b"",
+        applicant_key_id=None,
+        propensity=said.propensity,
+        product=said.product,
     )
     sealed = Sealed(receipt.application.encode(), said)
     ready = ReadyModel(reading(model, own) if own.fields else model, policy.currency)

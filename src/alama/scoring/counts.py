@@ -42,7 +42,7 @@ def part_of(entry: SealedEntry) -> tuple[Segment, Approved]:
     row = entry.score
     explored = row.propensity is not None
     one = Approved(1, row.recommended_limit, row.expected_loss, int(explored))
-    return Segment(entry.region, row.tier), one
+    return Segment(entry.region, row.tier, row.product), one
 
 
 class Approvals:
@@ -112,6 +112,13 @@ class ApprovedHours:
 _LAST_HOUR: Final = 2**31 - 1
 
 
+class Full(Exception):
+    """Some approvals of a commit have no room, by request id: it may begin anew without them."""
+
+    def __init__(self, refused: Mapping[str, NoRoom]) -> None:
+        self.refused = refused
+
+
 class Caps:
     """Lets approvals into a commit as far as the caps of their policies have room.
 
@@ -126,34 +133,27 @@ class Caps:
         self._wait = None if database.embedded else f"SELECT pg_advisory_xact_lock({mark})"
         self._so_far = SoFar()
 
-    def refuse(self, cursor: DBAPICursor, entries: Iterable[SealedEntry]) -> dict[str, NoRoom]:
-        """Give what has no room, by request id; nobody else takes what has until the commit."""
+    def require_room(self, cursor: DBAPICursor, entries: Iterable[SealedEntry]) -> None:
+        """Raise `Full` where something has no room; nobody else takes what has until the commit.
+
+        Whoever writes rows that others may wait for has done so before.
+        """
         bounded = [entry for entry in entries if entry.bounds is not None]
-        refused: dict[str, NoRoom] = {}
-        if not bounded:
-            return refused
-        # In one order: two who wait for the same books in different ones wait for each other.
-        for book in sorted({entry.score.book for entry in bounded}):
-            self.wait(cursor, book)
-        days: dict[Book, dict[tuple[str, int], Day]] = {}
+        sums: dict[Book, Counts] = {}
+        asked: dict[_Asked, tuple[Policy, int]] = {}
         for entry in bounded:
+            segment, one = part_of(entry)
             row, policy = entry.score, entry.bounds
             assert policy is not None
-            of_book = days.setdefault(row.book, {})
-            began = (policy.id, first_hour(row.created_us, policy.daily.utc_offset_hours))
-            if began not in of_book:
-                of_book[began] = self.day(cursor, row.book, policy, row.created_us)
-                # What this commit has let in by another policy, or on the day before, counts too.
-                for earlier in bounded[: bounded.index(entry)]:
-                    if earlier.score.book == row.book and earlier.score.request_id not in refused:
-                        of_book[began].add(*part_of(earlier))
-            segment, one = part_of(entry)
-            if of_book[began].admits(segment, one):
-                for day in of_book.values():
-                    day.add(segment, one)
-            else:
-                refused[row.request_id] = NoRoom(of_book[began])
-        return refused
+            of_book = sums.setdefault(row.book, {})
+            of_book[segment] = of_book.get(segment, Approved()).plus(one)
+            asked.setdefault(_asked(entry, policy), (policy, row.created_us))
+        # In one order: two who wait for the same books in different ones wait for each other.
+        for book in sorted(sums):
+            self.wait(cursor, book)
+        days = {one: self.day(cursor, one.book, *by) for one, by in asked.items()}
+        if not all(day.has_room(sums[one.book]) for one, day in days.items()):
+            _require_room(bounded, days)
 
     def wait(self, cursor: DBAPICursor, book: Book) -> None:
         """Wait until nobody else is about to approve in a book; nobody else does until the commit.
@@ -172,6 +172,38 @@ class Caps:
 
         day.settle(policy, None, self._so_far.of(read, book, policy, at_us))
         return day
+
+
+class _Asked(NamedTuple):
+    """Whose caps are looked at: those of a policy, on the day that began at an hour."""
+
+    book: Book
+    policy_id: str
+    began: int
+
+
+def _asked(entry: SealedEntry, policy: Policy) -> _Asked:
+    row = entry.score
+    return _Asked(row.book, policy.id, first_hour(row.created_us, policy.daily.utc_offset_hours))
+
+
+def _require_room(bounded: Iterable[SealedEntry], days: Mapping[_Asked, Day]) -> None:
+    """Let in one after the other, and raise `Full` where one has no room."""
+    refused: dict[str, NoRoom] = {}
+    for entry in bounded:
+        policy = entry.bounds
+        assert policy is not None
+        day = days[_asked(entry, policy)]
+        segment, one = part_of(entry)
+        if day.admits(segment, one):
+            # By whichever policy, and on whichever day, it was let in: it counts.
+            for other, theirs in days.items():
+                if other.book == entry.score.book:
+                    theirs.add(segment, one)
+        else:
+            refused[entry.score.request_id] = NoRoom(day)
+    if refused:
+        raise Full(refused)
 
 
 def _lock_of(book: Book) -> int:

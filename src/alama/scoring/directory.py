@@ -104,7 +104,7 @@ class ActiveModel(NamedTuple):
         """Give what decides at this moment beside the application."""
         holds, listed = self.holds, self.lists.rule(subject, at_us)
         policy = self.policy
-        rooms = self.day.rooms(region, policy.limit_max) if policy.caps else ()
+        rooms = self.day.rooms(region, policy.product, policy.limit_max) if policy.caps else ()
         if not holds and listed is None and not rooms and draw is None:
             return USUAL
         return Circumstances(holds, listed, rooms, draw)

@@ -26,21 +26,23 @@ from alama.platform.timeouts import ANSWER_TIMEOUT_S
 from alama.scoring.holds import NoRoom
 
 if TYPE_CHECKING:
-    from alama.scoring.records import Entry, Fate, Told
+    from alama.scoring.records import Entry, Fate, Question, Told
 
 
 class ScoreWriter(Protocol):
     """Where scores are kept. Every method may raise `StoreUnavailable`."""
 
-    def commit(self, entries: Sequence[Entry]) -> Sequence[Fate]:
+    def commit(self, entries: Sequence[Entry | Question]) -> Sequence[Fate]:
         """Keep entries durably, all or none; where a key was answered before, say with what.
+
+        A question among them is answered as the borrower stood before this.
 
         One that needs a damaged key, of its applicant or its lender, is left out alone, and its
         error given. No two entries of one call may carry the same idempotency key.
         """
         ...
 
-    def commit_now(self, entries: Sequence[Entry]) -> Sequence[Fate] | None:
+    def commit_now(self, entries: Sequence[Entry | Question]) -> Sequence[Fate] | None:
         """Do as `commit` does if nobody has to be waited for but the disk; else give None."""
         ...
 
@@ -48,7 +50,7 @@ class ScoreWriter(Protocol):
 class Ledger(Protocol):
     """Where the scoring use case puts what has to be kept before it may answer."""
 
-    def append(self, entry: Entry) -> Awaitable[Told]:
+    def append(self, entry: Entry | Question) -> Awaitable[Told]:
         """Return once the entry is durable, or give the earlier answer that stands instead.
 
         Of an entry that asks for a borrower it gives how they stand, be it kept or not; of an
@@ -88,8 +90,8 @@ WAITING_MAX: Final = 5_000
 _Outcome = Sequence["Fate"] | AlamaError
 
 
-_Waiting = tuple["Entry", "asyncio.Future[Told]"]
-"""An entry, and whom to tell that it is durable."""
+_Waiting = tuple["Entry | Question", "asyncio.Future[Told]"]
+"""An entry, and whom to tell that it is durable; or a question, and whom to answer."""
 
 
 class _Group(NamedTuple):
@@ -139,8 +141,8 @@ class GroupCommit:
         """Give how many wait, those in the group at work included."""
         return len(self._waiting) + (len(self._group.waiting) if self._group else 0)
 
-    def append(self, entry: Entry) -> asyncio.Future[Told]:
-        """Give what will be done when the entry is durable."""
+    def append(self, entry: Entry | Question) -> asyncio.Future[Told]:
+        """Give what will be done when the entry is durable, or the question answered."""
         if len(self._waiting) >= WAITING_MAX or self._is_stuck():
             raise StoreUnavailable("the database is behind with what it has to keep")
         told: asyncio.Future[Told] = self._loop.create_future()
@@ -219,7 +221,7 @@ class GroupCommit:
 
 
 def _outcome(
-    commit: Callable[[Sequence[Entry]], Sequence[Fate] | None], group: _Group
+    commit: Callable[[Sequence[Entry | Question]], Sequence[Fate] | None], group: _Group
 ) -> _Outcome | None:
     """Commit a group, and give what can be told to those who wait: nobody may be left waiting."""
     try:

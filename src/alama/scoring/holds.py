@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from alama.core.application import fold
 from alama.core.lending.circumstances import Segment
 from alama.core.lending.offer import Room
-from alama.core.lending.policy import Daily, Per, PortfolioCap, Rule
+from alama.core.lending.policy import Daily, Per, PortfolioCap, Rule, products_under
 from alama.core.lending.ready_policy import caps_of, exploration_of
 
 if TYPE_CHECKING:
@@ -66,19 +66,24 @@ def total(counts: Mapping[Segment, Approved]) -> Approved:
 class Filling:
     """A cap, and how much of it is used."""
 
-    __slots__ = ("_tiers", "cap", "regions", "used")
+    __slots__ = ("_tiers", "cap", "products", "regions", "used")
 
     def __init__(self, cap: PortfolioCap) -> None:
         self.cap = cap
         self.used = Approved()
         self.regions = frozenset(map(fold, cap.regions))
+        self.products = frozenset(products_under(cap))
         self._tiers = frozenset(cap.tiers)
 
     def counts(self, segment: Segment) -> bool:
         """Say whether the cap is one on loans of this part."""
-        region, tier = segment
-        return (not self._tiers or tier in self._tiers) and (
-            not self.regions or region in self.regions
+        region, tier, product = segment
+        return (not self._tiers or tier in self._tiers) and self.may_count(region, product)
+
+    def may_count(self, region: str | None, product: str | None) -> bool:
+        """Say whether the cap is one on loans of some tier in this region and of this product."""
+        return (not self.regions or region in self.regions) and (
+            not self.products or product in self.products
         )
 
     def reached(self) -> bool:
@@ -177,6 +182,15 @@ class Day:
             segment, one.volume, one.expected_loss
         )
 
+    def has_room(self, approved: Mapping[Segment, Approved]) -> bool:
+        """Say whether some approvals leave room in every cap: then each of them has room."""
+        for filling in (*self._daily, *self._fillings):
+            more = total({cell: one for cell, one in approved.items() if filling.counts(cell)})
+            for (used, most), added in zip(filling.bounds(), more[:3], strict=True):
+                if most is not None and used + added >= most:
+                    return False
+        return total(approved).explored <= max(self._lots, 0)
+
     def add(self, segment: Segment, one: Approved) -> None:
         """Count what was just approved, or take back what was not kept: its `negative`."""
         for filling in (*self._daily, *self._fillings):
@@ -198,12 +212,12 @@ class Day:
             if filling.counts(segment) and not filling.room.holds(volume, expected_loss)
         )
 
-    def rooms(self, region: str | None, largest: float) -> tuple[Room, ...]:
-        """Give what is left of caps that may refuse a loan of a region, of at most this limit."""
+    def rooms(self, region: str | None, product: str | None, largest: float) -> tuple[Room, ...]:
+        """Give what is left of caps that may refuse such a loan, of at most this limit."""
         return tuple(
             room
             for filling in self._fillings
-            if (not filling.regions or region in filling.regions)
+            if filling.may_count(region, product)
             # What a loan is expected to lose has no bound that is worth the search.
             and not ((room := filling.room).expected_loss is None and room.holds(largest, 0.0))
         )

@@ -79,7 +79,8 @@ class ScoreRow(NamedTuple):
 
     It is sealed under the key of the applicant, whom `applicant_key_id` names; or under a key of
     its own that it carries, wrapped by the lender's key `seal_key_id`. `propensity` is the chance
-    with which a lot was to approve it; None: no lot was drawn. The record says the same.
+    with which a lot was to approve it; None: no lot was drawn. `product` is the one of the policy
+    that decided, if it has any. The record says the same of both.
     """
 
     lender: str
@@ -102,6 +103,7 @@ class ScoreRow(NamedTuple):
     sealed: bytes
     applicant_key_id: str | None
     propensity: float | None = None
+    product: str | None = None
 
     @property
     def in_clear(self) -> tuple[str | int | float, ...]:
@@ -258,6 +260,14 @@ class Unsealed(NamedTuple):
     ring: Ring
     record: bytes
     reply: bytes | None
+
+
+class Question(NamedTuple):
+    """Asks how a borrower stands before anything is decided: lender, mode and `subject` say who."""
+
+    lender: str
+    mode: str
+    subject: bytes
 
 
 class Asking(NamedTuple):

@@ -164,6 +164,7 @@ def _columns_of(row: ScoreRow) -> dict[str, object]:
         "column recommended_apr": row.recommended_apr,
         "column expected_loss": row.expected_loss,
         "column propensity": row.propensity,
+        "column product": row.product,
     }
 
 
@@ -178,6 +179,7 @@ def _columns_from(said: Assessment) -> dict[str, object]:
         "column recommended_apr": said.offer.apr,
         "column expected_loss": said.offer.expected_loss if said.offer.limit else 0.0,
         "column propensity": said.propensity,
+        "column product": said.product,
     }
 
 

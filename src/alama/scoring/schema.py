@@ -44,6 +44,8 @@ scores = Table(
     Column("applicant_key_id", String(40)),
     # With what chance a lot was to approve it; NULL: no lot was drawn.
     Column("propensity", Float(53)),
+    # NULL: the policy has no products.
+    Column("product", String(40)),
     # Ids sort by time, so this is also the order in which scores are listed.
     PrimaryKeyConstraint("lender", "mode", "request_id"),
 )
@@ -75,6 +77,7 @@ approvals = Table(
     # A row for each part of the portfolio that caps tell apart; its writer says of which.
     Column("region", String(64)),
     Column("tier", String(8)),
+    Column("product", String(40)),
     PrimaryKeyConstraint("lender", "mode", "hour", "writer"),
     comment="what was approved in each hour since 1970, a row for each process that wrote it",
 )

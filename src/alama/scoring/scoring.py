@@ -27,7 +27,7 @@ from alama.core.lending.policy import Decision
 from alama.core.memory import DAY_HOURS
 from alama.core.tally import seen
 from alama.memory.borrower import after_asking, hour_of, remembered, standing_of
-from alama.memory.store import Known, RecentBorrowers, Stand
+from alama.memory.store import UNMET, Known, RecentBorrowers, Stand
 from alama.platform.errors import Erased, StoreUnavailable
 from alama.platform.http.exchange import Arrival, taken_ms
 from alama.platform.ids import RandomPool
@@ -43,6 +43,7 @@ from alama.scoring.records import (
     IdempotencyInFlight,
     IdempotencyKeyReused,
     IdempotencyRow,
+    Question,
     ScoreRow,
     Sealed,
     Told,
@@ -135,7 +136,7 @@ _Who = tuple["Book", bytes]
 """A book, and what an applicant is found by in it."""
 
 BORROWERS_MAX: Final = 5_000
-"""Whom a process remembers, some kilobytes each: the others take a commit more."""
+"""Whom a process remembers, some kilobytes each: of the others it reads first."""
 
 IDLE_S: Final = 300.0
 """Whoever has not asked for so long, or at most twice as long, only the database remembers."""
@@ -299,7 +300,7 @@ class Scoring:
 
         `who` is remembered, if anybody is.
         """
-        known = None if who is None else self._borrowers.get(who)
+        known = None if who is None else self._borrowers.get(who) or await self._met(who)
         for _ in range(DECIDED_AT_MOST):
             reply, kept = self._conclude(asked, subject, known)
             fate = await kept
@@ -316,6 +317,12 @@ class Scoring:
             known = fate.known
             _take_back(asked)
         raise StoreUnavailable("others keep asking for the same borrower, or the same cap")
+
+    async def _met(self, who: _Who) -> Known:
+        """Ask how a borrower stands whom this process does not know: to decide twice is dearer."""
+        book, subject = who
+        told = await self._ledger.append(Question(book.lender, book.mode.value, subject))
+        return told.known if isinstance(told, Stand) else UNMET
 
     def _conclude(
         self, asked: _Asked, subject: bytes | None, known: Known | None
@@ -375,7 +382,7 @@ class Scoring:
 def _counted(said: Assessment, region: str | None) -> tuple[Segment, Approved]:
     offer = said.offer
     one = Approved(1, offer.limit, offer.expected_loss, int(said.explored))
-    return Segment(region, said.tier), one
+    return Segment(region, said.tier, said.product), one
 
 
 def _take_back(asked: _Asked) -> None:
@@ -410,6 +417,7 @@ def _score_row(caller: Caller, arrival: Arrival, given: Given) -> ScoreRow:
         b"",
         None,
         said.propensity,
+        said.product,
     )
 
 

@@ -30,6 +30,7 @@ class Said(NamedTuple):
     default_probability: float
     decision: str
     propensity: float | None = None
+    product: str | None = None
 
 
 class Outcome(NamedTuple):

@@ -13,7 +13,7 @@ from sqlalchemy import delete, func, select, tuple_, union_all
 from alama.core import chain
 from alama.core.chain import Head, Link, Signer
 from alama.core.lending.policy import Decision
-from alama.memory.store import Borrowers, Known, Stand, sealed_row
+from alama.memory.store import UNMET, Borrowers, Known, Stand, sealed_row
 from alama.platform import acts, ids
 from alama.platform.database import tables
 from alama.platform.database.books import in_book
@@ -28,6 +28,7 @@ from alama.scoring.counts import (
     Approvals,
     ApprovedHours,
     Caps,
+    Full,
     Tallies,
     fold_counts,
     tally_of_days,
@@ -41,6 +42,7 @@ from alama.scoring.records import (
     Entry,
     Fate,
     IdempotencyRow,
+    Question,
     ScoreRow,
     ScoreSummary,
     SealedEntry,
@@ -66,7 +68,7 @@ if TYPE_CHECKING:
     from alama.memory.store import BorrowerRow
     from alama.platform.acts import ActLog
     from alama.platform.book import Book
-    from alama.scoring.holds import Counts
+    from alama.scoring.holds import Counts, NoRoom
     from alama.scoring.lists import Lists
     from alama.vault.vault import Vault
 
@@ -246,7 +248,7 @@ def _sealed(entry: Entry, keys: Mapping[Subject, DataKey]) -> SealedEntry:
     # The rest is as it was: to replace three by their names takes three times as long.
     record = key.seal(unsealed.record, where)
     sealed = (seal_key_id, record, applicant_key_id)
-    score = ScoreRow._make((*score.in_clear, *sealed, score.propensity))
+    score = ScoreRow._make((*score.in_clear, *sealed, score.propensity, score.product))
     if idempotency is not None:
         assert unsealed.reply is not None
         idempotency = idempotency._replace(
@@ -278,8 +280,20 @@ NEVER: Final = -1
 class Remembering:
     """Keeps how borrowers stand after their applications, in the commit of these."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, keys: ApplicantKeys) -> None:
         self._borrowers = Borrowers(database)
+        self._keys = keys
+
+    def answer(
+        self, cursor: DBAPICursor, questions: Sequence[Question]
+    ) -> Sequence[Stand | StoreUnfit]:
+        """Say how those stand who are asked about, whoever they are."""
+        keys, damaged = self._keys.find(cursor, questions)
+        known = self._borrowers.read(cursor, {key.id: key for key in keys.values()})
+        found = [
+            known[keys[one].id] if one in keys else damaged.get(one, UNMET) for one in questions
+        ]
+        return [Stand(kept=False, known=one) if isinstance(one, Known) else one for one in found]
 
     def keep(
         self, cursor: DBAPICursor, batch: Batch, refused: Collection[str]
@@ -419,7 +433,7 @@ class Scores:
         self._caps = Caps(database)
         self._tallies = Tallies(mark)
         self._sealing = Sealing(database, vault)
-        self._remembering = Remembering(database)
+        self._remembering = Remembering(database, ApplicantKeys(database, vault))
 
     @classmethod
     def at(cls, installed: Installation) -> Scores:
@@ -490,58 +504,87 @@ class Scores:
 
     # -------------------------------------------------------------------------------- writing
 
-    def commit(self, entries: Sequence[Entry]) -> Sequence[Fate]:
-        """Keep all entries in one transaction.
+    def commit(self, entries: Sequence[Entry | Question]) -> Sequence[Fate]:
+        """Keep all entries in one transaction, and answer the questions among them.
 
         Another process may be answering the same idempotency key at this moment. The database lets
         one of the two in; the other starts over, and then finds the answer of the first.
         """
         for _ in range(_ATTEMPTS):
             try:
-                return self._commit_once(entries, BUSY_TIMEOUT_S)
+                return self._commit_within(entries, BUSY_TIMEOUT_S)
             except Clash:
                 continue
             except Busy:
                 raise StoreUnavailable("another process keeps the database to itself") from None
         raise StoreUnavailable("another process keeps writing the same rows")
 
-    def commit_now(self, entries: Sequence[Entry]) -> Sequence[Fate] | None:
+    def commit_now(self, entries: Sequence[Entry | Question]) -> Sequence[Fate] | None:
         """Keep all entries if that takes no more than the disk; None where it would be a wait."""
         if not self._database.embedded:
             return None
         try:
-            return self._commit_once(entries, 0.0)
+            return self._commit_within(entries, 0.0)
         except (Busy, Clash):
             return None
 
-    def _commit_once(self, entries: Sequence[Entry], timeout_s: float) -> Sequence[Fate]:
-        keyed = [row for entry in entries for row in (entry.idempotency, entry.claim) if row]
+    def _commit_within(self, asked: Sequence[Entry | Question], timeout_s: float) -> Sequence[Fate]:
+        """Keep what the caps have room for: without what has none it begins anew."""
+        refused: dict[str, NoRoom] = {}
+        while True:
+            try:
+                return self._commit_once(asked, timeout_s, refused)
+            except Full as full:
+                refused |= full.refused
+
+    def _commit_once(
+        self,
+        asked: Sequence[Entry | Question],
+        timeout_s: float,
+        refused: Mapping[str, NoRoom],
+    ) -> Sequence[Fate]:
+        questions = [one for one in asked if isinstance(one, Question)]
+        entries = [one for one in asked if isinstance(one, Entry)]
+        answers: Iterator[Fate] = iter(())
+        fates = answers
         with self.chain.extending(), self._database.driving(timeout_s) as cursor:
-            earlier = self._earlier.find(cursor, keyed) if keyed else {}
-            fates = _fates(entries, earlier)
-            asked = zip(entries, fates, strict=True)
-            batch = self._sealing.seal(cursor, [entry for entry, found in asked if found is None])
-            told: dict[str, Fate] = {**batch.unfit}
-            told |= self._caps.refuse(cursor, batch.sealed)
-            told |= self._remembering.keep(cursor, batch, told)
-            new = [entry for entry in batch.sealed if _is_kept(told, entry)]
-            scores = [entry.score for entry in new]
-            self._score_rows.run(cursor, scores)
-            self._approvals.add(cursor, new)
-            self._announce(cursor, [entry.score for entry in new if entry.announced])
-            if keyed:
-                rows = {
-                    identity(row): row
-                    for entry in new
-                    for row in (entry.idempotency, entry.claim)
-                    if row is not None and identity(row) not in earlier
-                }
-                # Two processes that take the same keys in different orders wait for each other.
-                self._idempotency_rows.run(cursor, [rows[one] for one in sorted(rows)])
-            # Last, after all that another process can clash with: what fails is counted anew.
-            self._tallies.add(cursor, new)
-            self.chain.add(cursor, new)
-        self._tallies.kept()
+            if questions:
+                answers = iter(self._remembering.answer(cursor, questions))
+            if entries:
+                fates = iter(self._keep(cursor, entries, refused))
+        if entries:
+            self._tallies.kept()
+        return [next(answers if isinstance(one, Question) else fates) for one in asked]
+
+    def _keep(
+        self, cursor: DBAPICursor, entries: Sequence[Entry], refused: Mapping[str, NoRoom]
+    ) -> Sequence[Fate]:
+        keyed = [row for entry in entries for row in (entry.idempotency, entry.claim) if row]
+        earlier = self._earlier.find(cursor, keyed) if keyed else {}
+        fates = _fates(entries, earlier)
+        asked = zip(entries, fates, strict=True)
+        batch = self._sealing.seal(cursor, [entry for entry, found in asked if found is None])
+        told: dict[str, Fate] = {**batch.unfit, **refused}
+        told |= self._remembering.keep(cursor, batch, told)
+        new = [entry for entry in batch.sealed if _is_kept(told, entry)]
+        scores = [entry.score for entry in new]
+        self._score_rows.run(cursor, scores)
+        self._announce(cursor, [entry.score for entry in new if entry.announced])
+        if keyed:
+            rows = {
+                identity(row): row
+                for entry in new
+                for row in (entry.idempotency, entry.claim)
+                if row is not None and identity(row) not in earlier
+            }
+            # Two processes that take the same keys in different orders wait for each other.
+            self._idempotency_rows.run(cursor, [rows[one] for one in sorted(rows)])
+        # Last, after all that another process can clash with: what fails is counted anew.
+        self._tallies.add(cursor, new)
+        # From here until the commit nobody else approves in a book whose policy has caps.
+        self._caps.require_room(cursor, new)
+        self._approvals.add(cursor, new)
+        self.chain.add(cursor, new)
         if told:
             named = [entry.score.request_id for entry in entries]
             return [fate or told.get(one) for one, fate in zip(named, fates, strict=True)]

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from alama.platform.telemetry.log import FAILED, OTHER, Exchange, Log, kind, known_method
 from alama.platform.telemetry.traces import Trace, Traces
+from alama.scoring.records import Question
 from alama.scoring.telemetry import ServiceWatch
 
 if TYPE_CHECKING:
@@ -147,9 +148,9 @@ class _Ledger:
     async def close(self) -> None:
         await self._ledger.close()
 
-    def append(self, entry: Entry) -> Awaitable[Told]:
+    def append(self, entry: Entry | Question) -> Awaitable[Told]:
         trace = _current.get()
-        if trace is None:
+        if trace is None or isinstance(entry, Question):
             return self._ledger.append(entry)
         request_id = entry.score.request_id
         self._live[request_id] = trace  # before it can be kept
@@ -176,7 +177,7 @@ class _Writer:
         self._writer = writer
         self._live = live
 
-    def commit(self, entries: Sequence[Entry]) -> Sequence[Fate]:
+    def commit(self, entries: Sequence[Entry | Question]) -> Sequence[Fate]:
         began_ns = time.time_ns()
         try:
             fates = self._writer.commit(entries)
@@ -186,7 +187,7 @@ class _Writer:
         self._note(entries, began_ns, None)
         return fates
 
-    def commit_now(self, entries: Sequence[Entry]) -> Sequence[Fate] | None:
+    def commit_now(self, entries: Sequence[Entry | Question]) -> Sequence[Fate] | None:
         began_ns = time.time_ns()
         try:
             fates = self._writer.commit_now(entries)
@@ -197,9 +198,10 @@ class _Writer:
             self._note(entries, began_ns, None)
         return fates
 
-    def _note(self, entries: Sequence[Entry], began_ns: int, error: str | None) -> None:
+    def _note(self, asked: Sequence[Entry | Question], began_ns: int, error: str | None) -> None:
         # What is kept is kept, whatever becomes of a span.
         with suppress(Exception):
+            entries = [entry for entry in asked if not isinstance(entry, Question)]
             live = (self._live.get(entry.score.request_id) for entry in entries)
             served = [trace for trace in live if trace is not None]
             if served:

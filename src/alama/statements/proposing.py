@@ -200,18 +200,30 @@ class _Table(NamedTuple):
 def _table(rows: Sequence[tuple[int, list[str]]]) -> _Table | None:
     """Find the header: words, under which one column has days and another has amounts.
 
-    A row of a file without a header is none: what stands in it would be told as names.
+    A row of a file without a header is none: what stands in it would be told as names. Of several
+    above the first row that has both it is the likeliest: others tell of the holder.
     """
+    found: list[int] = []
     for at, (_, header) in enumerate(rows[:HEADER_WITHIN]):
         named = [cell for cell in header if cell.strip()]
+        if found and {DAY, AMOUNT} <= {_held([cell.strip()[:CELL_MAX]]) for cell in named}:
+            break
         if not _NAMED_MIN <= len(named) <= len(header) <= COLUMNS_MAX or any(map(_is_value, named)):
             continue
         few = _below(rows, at, LOOKED_AT)
         kinds = {_held(cells) for name, cells in zip(header, few, strict=True) if name.strip()}
         if {DAY, AMOUNT} <= kinds:
-            cells = _below(rows, at, LOOKED_INTO)
-            return _Table(header, cells, list(map(_held, cells)))
-    return None
+            found.append(at)
+    if not found:
+        return None
+    at = max(found, key=lambda at: (_likeness(rows[at][1]), at)) if len(found) > 1 else found[0]
+    cells = _below(rows, at, LOOKED_INTO)
+    return _Table(rows[at][1], cells, list(map(_held, cells)))
+
+
+def _likeness(header: Sequence[str]) -> int:
+    like = match([_IN.sub("into", _shown(name)) for name in header], TARGETS)
+    return len(like.places) + len(like.rivals)
 
 
 def _below(rows: Sequence[tuple[int, list[str]]], at: int, many: int) -> list[list[str]]:

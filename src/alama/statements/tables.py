@@ -586,6 +586,11 @@ def read_mapped(
     format_name: str,
 ) -> Statement:
     """Read a table by a mapping."""
+    if columns.amount is None and (columns.paid_in is None or columns.paid_out is None):
+        raise MappingNeeded(
+            "the mapping does not tell what came and what went",
+            hint="name the column `amount`, or both `paid_in` and `paid_out`",
+        )
     roles = [one for one in ROLES if one.name in columns.named]
     answers = Answers(columns.decimal, columns.dates, columns.currency, until)
     table = headed.read(roles, answers)

@@ -198,7 +198,7 @@ class ApplicantKeys:
         Nobody gets a second key because the first is damaged: a backup can bring that one back.
         """
         assert len(wanted) <= SUBJECTS_AT_ONCE
-        whole, damaged = self._find(cursor, list(wanted))
+        whole, damaged = self.find(cursor, list(wanted), self._hold)
         new = {
             subject: met
             for subject, met in wanted.items()
@@ -206,11 +206,12 @@ class ApplicantKeys:
         }
         return KeysFound(whole | self._make(cursor, new) if new else whole, damaged)
 
-    def _find(
-        self, cursor: DBAPICursor, subjects: Sequence[Subject]
+    def find(
+        self, cursor: DBAPICursor, subjects: Sequence[Subject], hold: str = ""
     ) -> tuple[dict[Subject, DataKey], dict[Subject, StoreUnfit]]:
+        """Give the keys that there are, and those that are damaged; `hold`: until the commit."""
         values = ", ".join([self._one] * len(subjects))
-        text = f"{self._select}(VALUES {values}){self._hold}"
+        text = f"{self._select}(VALUES {values}){hold}"
         cursor.execute(text, tuple(chain.from_iterable(subjects)))
         rows: Sequence[_Found] = cursor.fetchall()
         whole: dict[Subject, DataKey] = {}

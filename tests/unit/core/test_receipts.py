@@ -42,8 +42,8 @@ def test_what_was_sent_stands_there_letter_by_letter() -> None:
 
 
 def test_a_receipt_has_every_column_that_does_not_change_with_keys() -> None:
-    # The chance of a lot is read from what was concluded.
-    read = {*SEALED_COLUMNS, "propensity"}
+    # The chance of a lot and the product are read from what was concluded.
+    read = {*SEALED_COLUMNS, "propensity", "product"}
     kept = [name for name in ScoreRow._fields if name not in read]
     assert list(KeptScore.__struct_fields__) == kept
 

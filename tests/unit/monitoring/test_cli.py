@@ -106,6 +106,13 @@ def test_tiers_show_what_came_true_and_what_was_predicted() -> None:
     assert re.search(r"^D +1,600 +576 +36.0% +20.0%  higher", narrow, re.MULTILINE)
 
 
+def test_products_show_what_came_true_and_what_was_approved() -> None:
+    narrow = drawn("troubled", width=80)
+    assert re.search(r"^weekly +400 +60 +15.0% +5.0%  higher", narrow, re.MULTILINE)
+    assert "weekly: 1,200 loans approved in the period." in narrow
+    assert "by product" not in drawn("healthy")
+
+
 def test_a_field_that_drifted_is_named() -> None:
     assert "avg_inflow" in drawn("troubled")
 

@@ -74,6 +74,17 @@ def test_a_rate_stands_beside_what_was_predicted() -> None:
     assert 'class="dot-off"' not in render(STATES["healthy"])
 
 
+def test_each_product_has_its_line_and_a_book_without_products_has_none() -> None:
+    page = render(STATES["troubled"])
+    row = re.search(r"<tr>(?:(?!</tr>).)*weekly.*?</tr>", page)
+    assert row is not None
+    cells = [re.sub("<.*?>", "", cell).strip() for cell in re.findall("<t[dh].*?</t[dh]>", row[0])]
+    assert cells[0] == "weekly (no longer offered)"
+    assert "15.0%" in "".join(cells[1:]).replace(SPACE, "").replace("\N{NO-BREAK SPACE}", "")
+    assert "higher" in cells
+    assert '<section id="products"' not in render(STATES["healthy"])
+
+
 def test_a_field_that_moved_is_drawn_band_by_band() -> None:
     page = render(STATES["troubled"])
     assert "What moved, band by band" in page

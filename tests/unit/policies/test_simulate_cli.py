@@ -48,6 +48,17 @@ decision = "REVIEW"
 says = "the branch looks at all of its own"
 """
 
+SHORT = """
+[[products]]
+name = "short"
+default = true
+terms_days = [30, 60]
+
+[products.standard_loan]
+amount = 4_000
+term_days = 30
+"""
+
 
 @pytest.fixture(autouse=True)
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
@@ -155,6 +166,18 @@ def test_other_limits_and_prices_alone_are_counted_and_listed(
     assert sum(float(row["new_apr"]) > float(row["old_apr"]) for row in rows) == int(dearer)
     assert {"price"} <= {row["changed"] for row in rows}
     assert f"the 0 that change decision, then the {count} that keep it with another offer" in err
+
+
+def test_products_are_among_what_changes(
+    tmp_path: Path, loans: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    new, page = tmp_path / "new.toml", tmp_path / "page.html"
+    new.write_bytes(draft.default_text("KES") + SHORT.encode())
+    assert run(new, "--on", loans, "--output", page) == 0
+    out = capsys.readouterr().out
+    assert re.search(r"^products\.short\.terms_days +- +30, 60 *$", out, re.MULTILINE)
+    assert "\nstandard_loan" not in out, "a table of a product is no change of the policy's"
+    assert "products.short.terms_days" in page.read_text("utf-8")
 
 
 def test_two_policies_of_one_name_and_version_are_warned_of(

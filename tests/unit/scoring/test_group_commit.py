@@ -10,7 +10,7 @@ from alama.platform.book import Book
 from alama.platform.errors import StoreUnavailable
 from alama.scoring import group_commit
 from alama.scoring.group_commit import Commit, GroupCommit
-from alama.scoring.records import Earlier, Entry, ScoreSummary, StoredScore, Told
+from alama.scoring.records import Earlier, Entry, Question, ScoreSummary, StoredScore, Told
 from tests.entries import an_entry
 
 Outcome = Told | BaseException
@@ -37,7 +37,7 @@ class FaultyScores:
     def page(self, book: Book, before: str | None, limit: int) -> Sequence[ScoreSummary]:
         raise AssertionError(f"nobody reads {limit} of {book} before {before}")
 
-    def commit(self, entries: Sequence[Entry]) -> Sequence[Earlier | None]:
+    def commit(self, entries: Sequence[Entry | Question]) -> Sequence[Earlier | None]:
         self.begun.set()
         assert self.going.wait(60)
         self.groups.append(len(entries))
@@ -45,10 +45,10 @@ class FaultyScores:
         if self.error is not None:
             error, self.error = self.error, None
             raise error
-        self.kept += [entry.score.request_id for entry in entries]
+        self.kept += [entry.score.request_id for entry in entries if isinstance(entry, Entry)]
         return [None] * len(entries)
 
-    def commit_now(self, entries: Sequence[Entry]) -> Sequence[Earlier | None] | None:
+    def commit_now(self, entries: Sequence[Entry | Question]) -> Sequence[Earlier | None] | None:
         self.tried_now += 1
         return self.commit(entries) if self.free else None
 

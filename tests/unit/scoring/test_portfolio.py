@@ -6,10 +6,12 @@ from typing import Any
 
 import msgspec
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from alama.core.lending.circumstances import Segment
 from alama.core.lending.draft import default_policy
-from alama.core.lending.policy import Decision, Exploration, Per, Policy, PortfolioCap
+from alama.core.lending.policy import Decision, Exploration, Per, Policy, PortfolioCap, Product
 from alama.core.lending.policy_check import seal
 from alama.core.units import Money
 from alama.lenders.store import Registry
@@ -24,7 +26,7 @@ LOT = Exploration(0.05, 560, 2_000, 2)
 NAIROBI_B = Segment("nairobi", "B")
 SEGMENTS = (
     NAIROBI_B,
-    Segment(None, "B"),
+    Segment(None, "B", "weekly"),
     Segment("nairobi", "C"),
     Segment(None, None),
 )
@@ -36,8 +38,11 @@ def scores(registry: Registry) -> Scores:
     return scores_in(registry._database)
 
 
-def with_caps(*caps: PortfolioCap, lot: Exploration | None = None) -> Policy:
-    parts = {"portfolio": caps} if caps else {}
+def with_caps(
+    *caps: PortfolioCap, lot: Exploration | None = None, products: tuple[Product, ...] = ()
+) -> Policy:
+    parts: dict[str, Any] = {"portfolio": caps} if caps else {}
+    parts |= {"products": products} if products else {}
     said = {} if lot is None else {"exploration": lot}
     return seal(msgspec.structs.replace(default_policy("KES"), **parts, **said))
 
@@ -59,6 +64,8 @@ def a_day(policy: Policy, *approved: tuple[Segment, Approved], per: Per = Per.DA
         ({"tiers": ("B",)}, [True, True, False, False]),
         ({"regions": (" Nairobi",)}, [True, False, True, False]),
         ({"tiers": ("B",), "regions": ("nairobi", "mombasa")}, [True, False, False, False]),
+        ({"products": ("weekly", "daily")}, [False, True, False, False]),
+        ({"products": ("weekly",), "tiers": ("C",)}, [False, False, False, False]),
     ],
 )
 def test_a_cap_counts_the_loans_that_it_lists(only: dict[str, Any], counted: list[bool]) -> None:
@@ -95,6 +102,60 @@ def test_what_a_process_approves_counts_at_once() -> None:
     assert day.full(NAIROBI_B, 1.0, 0.0) == ("new_loans",)
     assert day.full(SEGMENTS[2], 1.0, 0.0) == ()
     assert day.holds == ()
+
+
+def test_a_room_is_told_to_those_alone_whom_it_may_refuse() -> None:
+    weekly, nairobi = (
+        cap("w", number_max=1, products=("weekly",)),
+        cap("n", number_max=1, regions=("nairobi",)),
+    )
+    day = a_day(with_caps(weekly, nairobi, products=(Product("weekly", default=True),)))
+
+    def told(region: str | None, product: str | None) -> list[str]:
+        return [room.cap for room in day.rooms(region, product, 1.0)]
+
+    assert told(None, None) == told("kisumu", "monthly") == []
+    day.add(Segment("nairobi", "B", "weekly"), Approved(1, 1.0))
+    assert told(None, None) == told("kisumu", "monthly") == []
+    assert told("nairobi", None) == ["n"]
+    assert told("kisumu", "weekly") == ["w"]
+    assert told("nairobi", "weekly") == ["w", "n"]
+
+
+PARTS = st.dictionaries(
+    st.sampled_from(SEGMENTS),
+    st.builds(Approved, *[st.integers(0, 3).map(float)] * 3, st.integers(0, 1)),
+    min_size=1,
+)
+
+
+@given(
+    before=PARTS,
+    more=PARTS,
+    most=st.integers(1, 12),
+    bound=st.sampled_from(("number_max", "volume_max", "expected_loss_max")),
+    only=st.sampled_from(({}, {"tiers": ("B",)}, {"regions": ("nairobi",)})),
+    daily=st.none() | st.integers(1, 12),
+)
+def test_what_has_room_together_has_room_one_by_one(
+    before: dict[Segment, Approved],
+    more: dict[Segment, Approved],
+    most: int,
+    bound: str,
+    only: dict[str, Any],
+    daily: int | None,
+) -> None:
+    policy = with_caps(cap(**only | {bound: most}), lot=LOT)
+    if daily is not None:
+        bounds = msgspec.structs.replace(policy.daily, volume_max=Money(daily))
+        policy = msgspec.structs.replace(policy, daily=bounds)
+    day = a_day(policy, *before.items())
+    together = day.has_room(more)
+    alone = []
+    for segment, one in more.items():
+        alone.append(day.admits(segment, one))
+        day.add(segment, one)
+    assert all(alone) or not together
 
 
 def test_a_month_is_apart_from_a_day() -> None:

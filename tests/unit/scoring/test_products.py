@@ -113,6 +113,54 @@ def test_the_product_is_kept_and_replays_after_the_policy_has_moved_on(
     assert open_score(installed.vault, stored).assessment.product == "monthly"
 
 
+CAP = """
+[[portfolio]]
+name = "weekly_loans"
+per = "day"
+number_max = 1
+products = ["weekly"]
+"""
+
+
+def test_a_cap_on_a_product_leaves_the_others_be_and_replays(installed: Installation) -> None:
+    answer_by(installed, CAP + TWO)
+    key, _ = keys.issue(installed.registry, installed.clock, installed.pepper, DEMO)
+    served = Service(installed, key)
+    said = [score(served, body, "?expand=offer") for body in (BODY, WEEKLY, WEEKLY, BODY)]
+    assert [(one["decision"], one["offer"]["rules"]) for one in said] == [
+        ("APPROVED", []),
+        ("APPROVED", []),
+        ("REVIEW", ["weekly_loans"]),
+        ("APPROVED", []),
+    ]
+    told = served.ask("/v1/explain", body=WEEKLY).json()
+    assert told["decision"] == "REVIEW"
+    for one in said:
+        assert differences(installed, one["request_id"]) == ()
+    counted = Scores.at(installed).approved(DEMO, 0)
+    assert {part.product: one.number for part, one in counted.items()} == {
+        "weekly": 1,
+        "monthly": 2,
+    }
+
+
+def test_monitoring_tells_each_product_apart(installed: Installation, served: Service) -> None:
+    for body in (WEEKLY, WEEKLY, BODY):
+        score(served, body)
+    told = served.ask("/v1/monitoring").json()["products"]
+    assert [(one["product"], one["offered"], one["approved"]) for one in told] == [
+        ("monthly", True, 1),
+        ("weekly", True, 2),
+    ]
+    assert {one["rate"]["verdict"] for one in told} == {"too_few"}
+    answer_by(installed, "")
+    told = served.ask("/v1/monitoring").json()["products"]
+    assert [(one["product"], one["offered"]) for one in told] == [
+        ("monthly", False),
+        ("weekly", False),
+    ]
+
+
 def test_one_key_is_for_one_product(served: Service) -> None:
     first = served.ask("/v1/score", body=WEEKLY, headers={"idempotency-key": "a"})
     again = served.ask("/v1/score", body=WEEKLY, headers={"idempotency-key": "a"})

@@ -53,9 +53,12 @@ class HeldLedger:
     def __init__(self) -> None:
         self.appended: list[tuple[Entry, asyncio.Future[Earlier | None]]] = []
 
-    def append(self, entry: Entry) -> Awaitable[Earlier | None]:
+    def append(self, entry: object) -> Awaitable[Earlier | None]:
         told: asyncio.Future[Earlier | None] = asyncio.get_running_loop().create_future()
-        self.appended.append((entry, told))
+        if isinstance(entry, Entry):
+            self.appended.append((entry, told))
+        else:  # a question about a borrower finds nobody
+            told.set_result(None)
         return told
 
 

@@ -109,6 +109,16 @@ def test_no_value_is_told_and_a_row_of_values_is_no_header() -> None:
     assert propose("\n".join(table.splitlines()[2:]).encode(), NAMES, PLACE, {}) is None
 
 
+def test_words_above_the_header_are_no_names_of_columns() -> None:
+    rows = "".join(f"2026-04-{day:02},Rent,-1.00,{day}.00\n" for day in range(1, 29))
+    table = f"Holder,Wanjiku Jane,Branch,Nyeri\nWhen,What,Sum,Left\n{rows}"
+    found = proposal_of(table)
+    assert [one.name for one in found.columns] == ["When", "What", "Sum", "Left"]
+    assert (found.open, found.rows_read) == ([], 28)
+    again = table + "When,What,Sum,Left\n" + rows
+    assert [one.name for one in proposal_of(again).columns] == ["When", "What", "Sum", "Left"]
+
+
 def test_what_no_table_is_gets_no_proposal() -> None:
     for content in (b"nothing", b"a,b,c\n", b"<a/>", b""):
         assert propose(content, NAMES, PLACE, {}) is None

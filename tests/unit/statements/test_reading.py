@@ -266,6 +266,22 @@ def generic(order: str) -> str:
     return f"Posted;Money;What\n{order};1.234,50;Rent received\n{order};-34,50;Airtime\n"
 
 
+@pytest.mark.parametrize(
+    "columns",
+    [
+        Columns(at="Day"),
+        Columns(at="Day", balance="Left"),
+        Columns(at="Day", direction="In"),
+        Columns(at="Day", paid_in="In"),
+        Columns(at="Day", paid_out="Out"),
+    ],
+)
+def test_a_mapping_that_tells_no_amounts_both_ways_reads_no_row(columns: Columns) -> None:
+    table = b"Day,In,Out,Left\n2026-04-03,5.00,,5.00\n2026-04-04,,2.00,3.00\n"
+    with pytest.raises(MappingNeeded, match="does not tell what came and what went"):
+        read(table, columns)
+
+
 def test_a_mapping_says_what_columns_are_and_how_cells_are_written() -> None:
     columns = Columns(at="Posted", amount="Money", details="What", decimal=",", currency="TZS")
     statement = read(generic("25/08/2026"), columns)

@@ -40,19 +40,23 @@ class Lot(msgspec.Struct, frozen=True):
 
 
 class Segment(NamedTuple):
-    """What of the portfolio a loan is part of; None: no cap asks for it, or nobody said."""
+    """What of the portfolio a loan is part of; None: no cap asks for it, or nobody said.
+
+    Of a policy with products the product is known whatever caps ask.
+    """
 
     region: str | None
     tier: str | None
+    product: str | None = None
 
 
 class Circumstances(NamedTuple):
     """What is known of a moment, beside what the applicant said.
 
     `holds` leave everything to a person. `listed` is the rule of the list that the applicant is on.
-    `rooms` are what is left of the caps on loans of the applicant's region, of those that may
-    refuse one. `draw` is the lot; None: none is drawn. `kept`: the rooms go into the record; a
-    record from before they did has the names of the caps that were full, and nothing else.
+    `rooms` are what is left of the caps on loans of the applicant's region and product, of those
+    that may refuse one. `draw` is the lot; None: none is drawn. `kept`: the rooms go into the
+    record; one from before they did has the names of the caps that were full, and nothing else.
     """
 
     holds: tuple[Rule, ...] = ()

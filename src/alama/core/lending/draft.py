@@ -108,7 +108,7 @@ _TABLES: Final[Mapping[str, str]] = {
     ),
     "portfolio": (
         "Caps of the portfolio: what may be approved in a day or a month of all loans, or of the "
-        "regions and tiers that a cap lists; beyond one the decision is this one."
+        "regions, tiers and products that a cap lists; beyond one the decision is this one."
     ),
     "exploration": (
         "A test: of applications that nothing but their tier is against, with a score of score_min "

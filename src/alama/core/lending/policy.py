@@ -255,7 +255,7 @@ class Per(StrEnum):
 class PortfolioCap(_Part, frozen=True):
     """What may be approved of some loans in a while; beyond it the decision is this one.
 
-    It counts the loans of the regions and tiers that it lists, or of all where a list is
+    It counts the loans of the regions, tiers and products that it lists, or of all where a list is
     empty: how many, their limits together, and what these are expected to lose. A loan that would
     take any of the three beyond its bound is not approved; None: no bound.
     """
@@ -269,6 +269,8 @@ class PortfolioCap(_Part, frozen=True):
     tiers: tuple[str, ...] = ()
     decision: Decision = Decision.REVIEW
     says: str = ""
+    # Left out of the document where it is not said, so that older policies keep their ids.
+    products: tuple[str, ...] | msgspec.UnsetType = msgspec.UNSET
 
 
 class Exploration(_Part, frozen=True):
@@ -382,6 +384,11 @@ def products_of(policy: Policy) -> tuple[Product, ...]:
     if isinstance(said, msgspec.UnsetType):
         return ()
     return tuple(sorted(said, key=lambda product: not product.default))
+
+
+def products_under(cap: PortfolioCap) -> tuple[str, ...]:
+    """Give the products that a cap lists; none: it is on all."""
+    return () if isinstance(cap.products, msgspec.UnsetType) else cap.products
 
 
 def policy_of(policy: Policy, product: Product) -> Policy:

@@ -38,6 +38,8 @@ from alama.core.lending.policy import (
     Rule,
     Tier,
     policy_of,
+    products_of,
+    products_under,
 )
 from alama.core.likeness import SHARE_MAX
 from alama.core.memory import with_memory
@@ -152,6 +154,7 @@ def faults(policy: Policy, catalogue: Catalogue) -> Iterator[Fault]:
     yield from whole
     if not isinstance(policy.products, msgspec.UnsetType):
         yield from _product_faults(policy, policy.products, set(whole), catalogue)
+    yield from _capped_product_faults(policy)
 
 
 def _faults(policy: Policy, catalogue: Catalogue) -> Iterator[Fault]:
@@ -606,6 +609,17 @@ def _product_faults(
             yield ("products", place, "tiers"), f"must be those of the policy: {', '.join(tiers)}"
             continue
         yield from _of_product(policy, place, product, _faults(own, catalogue), whole)
+
+
+def _capped_product_faults(policy: Policy) -> Iterator[Fault]:
+    """Yield which caps of the portfolio name a product that the policy has not."""
+    known = {product.name for product in products_of(policy)}
+    caps = policy.portfolio
+    for place, cap in enumerate(() if isinstance(caps, msgspec.UnsetType) else caps):
+        for name in products_under(cap):
+            if name not in known:
+                fault = f"names {name[:_NAMED_MAX]}, which is no product of this policy"
+                yield ("portfolio", place, "products"), fault
 
 
 def _of_product(

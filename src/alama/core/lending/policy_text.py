@@ -259,6 +259,7 @@ _LEANS_ON: Final[Mapping[Path, tuple[Path, ...]]] = {
     ("caps", "charges_max"): (("terms_days",),),
     ("pricing", "margin"): (("pricing", "funding"),),
     ("portfolio", "tiers"): (("tiers",),),
+    ("portfolio", "products"): (("products",),),
     ("exploration",): (("tiers",),),
     ("exploration", "score_min"): (("tiers",),),
     ("exploration", "limit_max"): (("limit_step",),),
@@ -419,7 +420,7 @@ def _whole_sample() -> Mapping[str, Any]:
     rule = {"name": "own", "when": "", "decision": "REVIEW", "says": "", "limit_max": 1}
     cap: dict[str, Any] = {"name": "own", "per": "day", "decision": "REVIEW", "says": ""}
     cap |= {"number_max": 1, "volume_max": 1.0, "expected_loss_max": 1.0}
-    cap |= {"regions": ["own"], "tiers": ["A"]}
+    cap |= {"regions": ["own"], "tiers": ["A"], "products": ["own"]}
     lot = {"share": 0.05, "score_min": 550, "limit_max": 1, "daily_max": 1}
     own = ("terms_days", "limit_step", "standard_loan", "tiers", "pricing", "caps", "repayment")
     product = {"name": "own", "default": True} | {key: sample[key] for key in own}

@@ -365,6 +365,7 @@ class ReadyPolicy:
         "term_place",
         "terms_days",
         "tiers",
+        "whole",
     )
 
     def __init__(self, policy: Policy, model: ReadyModel) -> None:
@@ -430,6 +431,7 @@ class ReadyPolicy:
 
     def _lay_out_products(self, policy: Policy, model: ReadyModel) -> Policy:
         """Lay out each product as a policy of its own; give that of the default one, if it fits."""
+        self.whole = policy
         self.product: str | None = None
         self.products: dict[str, ReadyPolicy] = {}
         mine = policy

@@ -171,12 +171,14 @@ class Figures:
 class Portfolio:
     """What one policy makes of all the applications.
 
+    `whole` is the policy with all its products, `policy` that of the default one.
     `tiers` stand as in the policy. `rules` counts how often each objected, `scores` how many have
     each score, `aprs` how many of the approved have each price. What the loans earn is in all, and
     by tier, by term, by the month of the application, `NOT_GIVEN` where that is not known, and by
     product, if the policy has any.
     """
 
+    whole: Policy
     policy: Policy
     total: Figures
     tiers: Mapping[str, Figures]
@@ -245,7 +247,7 @@ def simulate(
     """
     assert old.model is model
     assert new.model is model
-    before, after = _Tally(old.policy), _Tally(new.policy)
+    before, after = _Tally(old), _Tally(new)
     region, device = (_Reader(model, field) for field in (REGION, DEVICE))
     old_decider, new_decider = _Decider(old), _Decider(new)
     switches: list[Switch] = []
@@ -437,10 +439,10 @@ class _Tally:
     is put together at the end.
     """
 
-    __slots__ = ("_aprs", "_earned", "_figures", "_policy", "_rules", "_scores")
+    __slots__ = ("_aprs", "_earned", "_figures", "_policy", "_rules", "_scores", "_whole")
 
-    def __init__(self, policy: Policy) -> None:
-        self._policy = policy
+    def __init__(self, ready: ReadyPolicy) -> None:
+        self._whole, self._policy = ready.whole, ready.policy
         self._figures: dict[tuple[str, tuple[Value, Value]], Figures] = {}
         self._earned: dict[tuple[str, int, str, str | None], Earned] = {}
         self._rules: Counter[str] = Counter()
@@ -482,6 +484,7 @@ class _Tally:
             if product is not None:
                 by_product[product].merge(some)
         return Portfolio(
+            self._whole,
             self._policy,
             total,
             tiers,

@@ -403,6 +403,25 @@ class Profit(Figure, frozen=True):
     ]
 
 
+class ProductFigures(Figure, frozen=True):
+    """One product of the policy: what was approved of it, how its loans went, what they brought."""
+
+    product: Annotated[str, Meta(description="Its name.", examples=["weekly"])]
+    offered: Annotated[bool, Meta(description="Whether the policy in force has it.")]
+    approved: Annotated[
+        Count, Meta(description="Loans of it that were approved in the period, also by officers.")
+    ]
+    volume: Annotated[float, Meta(description="The sum of their limits.")]
+    rate: Annotated[Rate, Meta(description="How its mature loans of the model went.")]
+    valued: Annotated[Count, Meta(description="Those of which both amounts are known.")]
+    profit: Annotated[
+        float | None,
+        Meta(description="What these brought, as `profit` reckons; null where there are none."),
+    ]
+    low: Annotated[float | None, Meta(description="Its lower end; null for fewer than 30.")]
+    high: Annotated[float | None, Meta(description="Its upper end.")]
+
+
 class Explored(Figure, frozen=True):
     """Mature loans that were approved by lot, weighed by one over their chance.
 
@@ -456,3 +475,7 @@ class MonitoringReport(Figure, frozen=True):
     explored: Annotated[
         Explored | None, Meta(description="Loans by lot; null where none of them is mature.")
     ] = None
+    products: Annotated[
+        tuple[ProductFigures, ...],
+        Meta(description="By product, those of the policy first; none where it has no products."),
+    ] = ()

@@ -27,7 +27,7 @@ from sqlalchemy import (
     and_,
 )
 
-HEAD: Final = "0016"
+HEAD: Final = "0017"
 """The migration that this code was written for."""
 
 OLDEST: Final = "0008"
@@ -194,6 +194,7 @@ outcomes = Table(
     Column("decision", String(20), nullable=False),
     # The chance with which it was approved, where a lot was drawn.
     Column("propensity", Float(53)),
+    Column("product", String(40)),
     PrimaryKeyConstraint("lender", "mode", "request_id"),
     comment="what became of loans, one row for each; months are written as 202611",
 )

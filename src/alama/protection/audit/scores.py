@@ -145,6 +145,8 @@ class ScoreCheck:
                 yield Finding(Trouble.CHANGED, row.request_id, "its digest is another")
             elif row.propensity != sealed.assessment.propensity:
                 yield Finding(Trouble.CHANGED, row.request_id, "its propensity is another")
+            elif row.product != sealed.assessment.product:
+                yield Finding(Trouble.CHANGED, row.request_id, "its product is another")
             else:
                 self.proved += 1
                 yield from self._found_by(stored, record)

@@ -6,11 +6,12 @@ import re
 import textwrap
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from alama.core.errors import InvalidPolicy
 from alama.core.lending import draft, policy_text
-from alama.core.lending.policy import Decision, Per, Policy, changes
+from alama.core.lending.policy import Decision, Per, Policy, changes, products_under
 from alama.core.lending.ready_policy import ReadyPolicy, caps_of, exploration_of
 from alama.core.model import ReadyModel
 from alama.platform.files.packaged import builtin
@@ -56,6 +57,40 @@ def test_what_is_written_is_read_and_written_again() -> None:
     assert (said.share, said.score_min, said.limit_max, said.daily_max) == (0.05, 560, 2_000, 10)
     assert policy_text.read(draft.write(policy).encode()) == policy
     assert policy.id != DEFAULT.id
+
+
+PRODUCTS = """
+[[products]]
+name = "weekly"
+[[products]]
+name = "monthly"
+default = true
+"""
+OF_WEEKLY = CAP + 'products = ["weekly"]\n'
+
+
+def test_a_cap_on_products_is_read_and_written_again() -> None:
+    policy = read(OF_WEEKLY + PRODUCTS)
+    assert [products_under(cap) for cap in caps_of(policy)] == [("weekly",)]
+    assert policy_text.read(draft.write(policy).encode()) == policy
+
+
+def test_a_cap_that_lists_no_products_is_written_as_before_there_were_any() -> None:
+    (cap,) = caps_of(read(CAP + PRODUCTS))
+    assert products_under(cap) == ()
+    assert "products" not in msgspec.to_builtins(cap)
+
+
+def test_a_product_that_the_policy_lacks_is_told_with_its_line_and_once() -> None:
+    for products in ("", PRODUCTS.replace("weekly", "daily")):
+        with pytest.raises(InvalidPolicy) as refused:
+            read(OF_WEEKLY + products)
+        (fault,) = refused.value.faults
+        assert fault.key == "portfolio.nairobi_c.products"
+        assert fault.fault == "names weekly, which is no product of this policy"
+        lines = (draft.default_text("KES").decode() + OF_WEEKLY).splitlines()
+        assert fault.line == len(lines)
+        assert lines[-1].startswith("products")
 
 
 def test_a_cap_leaves_to_a_person_unless_it_says_otherwise() -> None:

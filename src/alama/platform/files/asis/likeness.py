@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 from difflib import SequenceMatcher
 from enum import StrEnum
-from typing import TYPE_CHECKING, Final
+from functools import lru_cache
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
 
@@ -135,14 +136,16 @@ def match(
 ) -> Likeness:
     """Find the column of each target; `chosen` are places on which somebody has decided."""
     chosen = chosen or {}
-    keys = [key_of(name) for name in names]
+    told = {name: (key_of(name), unit_of(name)) for name in dict.fromkeys(names)}
     taken = set(chosen.values())
     scores: dict[tuple[str, int], int] = {}
     for target in targets:
         if target.name in chosen:
             continue
+        known = _known(target)
+        scored = {name: _score(known, name, *of) for name, of in told.items()}
         for place, name in enumerate(names):
-            if place not in taken and (score := _score(target, name, keys[place])):
+            if place not in taken and (score := scored[name]):
                 scores[target.name, place] = score
     return _assigned(targets, scores, dict(chosen))
 
@@ -177,31 +180,43 @@ def _assigned(
     return Likeness(places, tuple(likened), tuple(unsure), still)
 
 
-def _score(target: Target, name: str, key: str) -> int:
-    if name in {target.name, target.spelling}:
-        return _SAME
-    if not key or not _unit_fits(target, name):
-        return 0
-    same = [key_of(known) for known in (target.name, target.spelling) if known]
-    if key in same:
-        return _SAME
-    also = [key_of(other) for other in target.also]
-    if key in also:
-        return _ALSO
-    if any(_nearly(key, other) for other in (*same, *also)):
-        return _NEARLY
-    return _MAYBE if key in map(key_of, target.maybe) else 0
+class _Known(NamedTuple):
+    """What is known of a target, as names are compared."""
+
+    exact: frozenset[str | None]
+    same: tuple[str, ...]
+    also: tuple[str, ...]
+    maybe: frozenset[str]
+    units: frozenset[str | None] | None
+    """The units of time that a name may tell; None: any."""
 
 
-def _unit_fits(target: Target, name: str) -> bool:
-    wanted, told = unit_of(target.name), unit_of(name)
-    if told is None:
-        return True
-    return (
-        told == wanted
-        or (wanted is None and target.holds is not Holds.NUMBER)
-        or any(unit_of(other) == told for other in target.also)
+@lru_cache(maxsize=1_024)
+def _known(target: Target) -> _Known:
+    """Work out once what every name is compared with: a table may have a thousand columns."""
+    unit = unit_of(target.name)
+    is_any = unit is None and target.holds is not Holds.NUMBER
+    return _Known(
+        frozenset({target.name, target.spelling}),
+        tuple(key_of(known) for known in (target.name, target.spelling) if known),
+        tuple(map(key_of, target.also)),
+        frozenset(map(key_of, target.maybe)),
+        None if is_any else frozenset([None, unit, *map(unit_of, target.also)]),
     )
+
+
+def _score(known: _Known, name: str, key: str, unit: str | None) -> int:
+    if name in known.exact:
+        return _SAME
+    if not key or (known.units is not None and unit not in known.units):
+        return 0
+    if key in known.same:
+        return _SAME
+    if key in known.also:
+        return _ALSO
+    if any(_nearly(key, other) for other in (*known.same, *known.also)):
+        return _NEARLY
+    return _MAYBE if key in known.maybe else 0
 
 
 def _nearly(one: str, other: str) -> bool:
@@ -211,4 +226,10 @@ def _nearly(one: str, other: str) -> bool:
     pairs = list(zip(one.split(), other.split(), strict=True))
     if any(a != b and min(len(a), len(b)) < 5 for a, b in pairs):  # noqa: PLR2004 - in on no: words of their own
         return False
-    return all(a == b or SequenceMatcher(None, a, b).ratio() >= _NEAR for a, b in pairs)
+    return all(a == b or _alike(a, b) for a, b in pairs)
+
+
+def _alike(one: str, other: str) -> bool:
+    found = SequenceMatcher(None, one, other)
+    bounds = (found.real_quick_ratio, found.quick_ratio, found.ratio)  # each below the one before
+    return all(ratio() >= _NEAR for ratio in bounds)
