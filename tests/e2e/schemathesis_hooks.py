@@ -22,6 +22,9 @@ UNSAYABLE = (
     "is required of ",
     "is required beside ",
     "must be a date from ",
+    "must be before the day of application",
+    # Whether a policy has products.
+    "is not a field: the lender's policy has no products",
     # Which clocks are known; what is in a note, and in a file.
     "must be a country of two letters whose clock is known",
     "must be a zone that is known",

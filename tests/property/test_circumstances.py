@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 import numpy as np
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from alama.core.assess import Assessment, assess, menu
@@ -184,6 +184,7 @@ def some_room(case: Case, share: float) -> Circumstances:
 
 
 @given(CASES, DECIDED, OFFERING, SHARES)
+@example(random_case(151661), Decision.DECLINED, CounterOffers.APPROVE, 0.0)
 @tries(60)
 def test_neither_menu_nor_counter_offer_promises_what_a_cap_refuses(
     case: Case, decision: Decision, how: CounterOffers, share: float

@@ -34,7 +34,7 @@ def as_toml(value: object) -> str:
     """Write a value; null is none of TOML's, nor are names that JSON would quote otherwise."""
     match value:
         case dict():
-            told = ", ".join(f"{json.dumps(k)} = {as_toml(v)}" for k, v in value.items())
+            told = ", ".join(f"{in_quotes(k)} = {as_toml(v)}" for k, v in value.items())
             return f"{{{told}}}"
         case list():
             return f"[{', '.join(map(as_toml, value))}]"
@@ -42,8 +42,15 @@ def as_toml(value: object) -> str:
             return str(value)
         case None:
             return '""'
+        case str():
+            return in_quotes(value)
         case _:
             return json.dumps(value)
+
+
+def in_quotes(text: str) -> str:
+    """Write a text as TOML does: JSON parts what lies beyond 16 bits into halves, TOML never."""
+    return json.dumps(text, ensure_ascii=False)
 
 
 def read_or_refused(written: bytes) -> str:

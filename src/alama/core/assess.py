@@ -22,7 +22,7 @@ from alama.core.lending.circumstances import (
 )
 from alama.core.lending.decision import Verdict, decide
 from alama.core.lending.offer import Offer, Room, make_offer
-from alama.core.lending.policy import HOLDS, Decision, Rule
+from alama.core.lending.policy import HOLDS, CounterOffers, Decision, Rule
 from alama.core.memory import Remembered
 from alama.core.units import Points, Probability
 
@@ -225,8 +225,10 @@ def menu(policy: ReadyPolicy, application: Application, said: Assessment) -> lis
     found = list(Asking(policy, scorecard, values, scorecard.score(values)).menu())
     if around.certain:
         return [msgspec.structs.replace(loan, decision=Decision.REVIEW) for loan in found]
+    # A loan that a person would decide on may be answered by another, which a cap may refuse.
+    is_answered = policy.counter_offers is CounterOffers.APPROVE
     for place, loan in enumerate(found if around.rooms else ()):
-        if loan.decision is Decision.APPROVED:
+        if is_answered or loan.decision is Decision.APPROVED:
             amount, days = loan.amount, loan.term_days
             decision = answer_to(policy, application, amount, days, around)
             found[place] = msgspec.structs.replace(loan, decision=decision)

@@ -282,6 +282,8 @@ _FORM: Final[Json] = {
     "properties": {
         "file": {"type": "array", "minItems": 1, "maxItems": FILES_MAX, "items": FILE},
         **_BESIDE,
+        # What it must not be is told in words: tools cannot weigh a `not` in a form with files.
+        "applicant_ref": {n: said for n, said in _BESIDE["applicant_ref"].items() if n != "not"},
         "mapping": {"type": "string", "description": "JSON that names the columns of a table."},
     },
 }

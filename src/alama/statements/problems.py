@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from http import HTTPStatus
-from typing import Annotated
+from typing import Annotated, Any
 
 import msgspec
 from msgspec import Meta
@@ -50,7 +50,7 @@ class MappingProposal(msgspec.Struct, frozen=True):
     """How a table may be read: to be looked at, mended, and sent back as `mapping`."""
 
     mapping: Annotated[
-        dict[str, str | list[str]],
+        dict[str, Any],  # a text or a list of texts: generated clients have no words for either
         Meta(description="For the part `mapping`, once somebody has looked at it."),
     ]
     columns: list[MappingColumn]

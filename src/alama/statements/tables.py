@@ -372,6 +372,7 @@ def _narrow(rows: Iterable[Cells], header: Header, wide: list[Unread]) -> Iterat
 
 _ISO: Final = re.compile(r"[12][0-9]{3}-[0-9]{2}-[0-9]{2}(?:[T ][0-9]{2}:[0-9]{2}(?::[0-9]{2})?)?")
 _ORDERS: Final = {DayOrder.DAY_FIRST: DAY_FIRST, DayOrder.MONTH_FIRST: MONTH_FIRST}
+_ORDER_OF: Final = {written: order for order, written in _ORDERS.items()}
 _ASKED: Final = {
     "dates": (
         "day and month of the dates cannot be told apart",
@@ -452,7 +453,7 @@ class _Ways:
             above,
             rows,
             unread,
-            DayOrder.MONTH_FIRST if order == MONTH_FIRST else None,
+            _ORDER_OF.get(order or "", self._answers.dates),
             MARKS[COMMA if has_commas else POINT],
             self._currency(),
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from alama.statements import wallets
+from alama.statements.cells import DayOrder
 from alama.statements.ledger import Unread
 from alama.statements.pdf.facts import checks_of
 from alama.statements.pdf.reader import LIMITS, PdfDocument, PdfLimits, read_document
@@ -34,7 +35,7 @@ def statement_of(document: PdfDocument, names: Pseudonyms) -> Statement:
         + [(row.page, row.line) for row in document.unread]
     )
     number = {place: at for at, place in enumerate(places, start=1)}
-    declared = declared_by(document.head, names, wallets.EAST_AFRICA)
+    declared = declared_by(document.head, names, wallets.EAST_AFRICA, order=DayOrder.DAY_FIRST)
     read = wallets.mpesa if document.layout == "mpesa_kenya" else wallets.mtn
     return read(
         [(number[row.page, row.line], row.cells) for row in document.rows],
