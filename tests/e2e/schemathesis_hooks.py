@@ -23,6 +23,7 @@ UNSAYABLE = (
     "is required beside ",
     "must be a date from ",
     "must be before the day of application",
+    "must be 2000-01-01 or later, and not yet to come",
     # Whether a policy has products.
     "is not a field: the lender's policy has no products",
     # Which clocks are known; what is in a note, and in a file.

@@ -17,8 +17,8 @@ from alama.training.population.people import KNOWN
 from tests.e2e.service import Service
 
 ROWS = 12
-OF_ANY_CALL = {"keys", "rates"}
-"""Say when a key was last used, and how often."""
+OF_ANY_CALL = {"keys", "rates", "facts"}
+"""Say when a key was last used, and how often; and what the service notes of itself by the minute."""
 
 
 @pytest.fixture(scope="module")
