@@ -47,6 +47,8 @@ ALLOWED: dict[str, str] = {
             "POST /v1/fields: request field file became required",
             "POST /v1/fields: request field transactions became required",
             "POST /v1/fields: request no longer accepts string",
+            "POST /v1/fields: request no longer accepts object",
+            "POST /v1/fields: request no longer accepts a value outside its format",
             *(
                 f"POST /v1/{place} no longer accepts a value outside its pattern"
                 for place in (

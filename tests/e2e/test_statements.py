@@ -18,7 +18,7 @@ from tests.e2e.service import Service
 
 ROWS = 12
 OF_ANY_CALL = {"keys", "rates", "facts"}
-"""Say when a key was last used, and how often; and what the service notes of itself by the minute."""
+"""Say when a key was last used, and how often; and what the service notes of itself."""
 
 
 @pytest.fixture(scope="module")

@@ -274,21 +274,15 @@ _BESIDE: Final[Json] = {
     "applicant_ref": {**REFERENCE, "description": "For whom alone the evidence is then good."},
     "password": {"type": "string", "maxLength": NAME_MAX, "description": "Of a locked PDF."},
 }
+# Tools that make clients put no files beside words into a form: its parts stand in words.
 _FORM: Final[Json] = {
-    "type": "object",
-    "description": "A form with the files.",
-    "required": ["file"],
-    "additionalProperties": False,
-    "properties": {
-        "file": {"type": "array", "minItems": 1, "maxItems": FILES_MAX, "items": FILE},
-        **_BESIDE,
-        # What it must not be is told in words: tools cannot weigh a `not` in a form with files.
-        "applicant_ref": {n: said for n, said in _BESIDE["applicant_ref"].items() if n != "not"},
-        "mapping": {"type": "string", "description": "JSON that names the columns of a table."},
-    },
+    **FILE,
+    "description": "A form: `file`, once for each file of the wallet, and what the JSON has beside "
+    "its transactions; and `mapping`, JSON that names the columns of a table.",
 }
 _TRANSACTIONS: Final[Json] = {
     "type": "object",
+    "title": "StatementTransactions",
     "description": "The transactions themselves.",
     "required": ["transactions"],
     "properties": {
@@ -332,7 +326,6 @@ class FieldsEndpoint:
         "with the holder's, and `applicant_ref`, for whom alone the `evidence` is then good. "
         "Together at most 8 MiB.",
         scope=Scope.WRITE,
-        # Of several kinds a generated client sends the first; a form needs more than a client has.
         files={"application/json": _TRANSACTIONS, FORM: _FORM},
         body_told="Statements as `file` in a form, or transactions as a JSON object; beside them "
         "what is named above. At most 8 MiB.",
