@@ -28,7 +28,7 @@ from alama.platform.http.problems import (
     UnsupportedMediaType,
 )
 from alama.scoring import evidence
-from alama.scoring.api import REFERENCE, REFERENCE_RULE, is_reference
+from alama.scoring.api import REFERENCE_RULE, is_reference
 from alama.statements.checks import AGE_DAYS_MAX
 from alama.statements.deriving import Asked, Found
 from alama.statements.formulas import VERSION
@@ -257,38 +257,12 @@ def _of_json(body: bytes) -> tuple[list[bytes], _Form]:
     return [body], _form(beside)
 
 
-_BESIDE: Final[Json] = {
-    "as_of": {"type": "string", "format": "date", "description": "Today, unless said."},
-    "opened_on": {"type": "string", "format": "date", "description": "Of the wallet."},
-    "country": {"type": "string", "pattern": f"^{_COUNTRY.pattern}$", "description": "Its clock."},
-    "zone": {
-        "type": "string",
-        "description": "Where the country has several.",
-        "examples": ["Africa/Nairobi", "+03:00"],
-    },
-    "applicant_name": {
-        "type": "string",
-        "maxLength": NAME_MAX,
-        "description": "Compared with the name of the holder.",
-    },
-    "applicant_ref": {**REFERENCE, "description": "For whom alone the evidence is then good."},
-    "password": {"type": "string", "maxLength": NAME_MAX, "description": "Of a locked PDF."},
-}
 # Tools that make clients put no files beside words into a form: its parts stand in words.
 _FORM: Final[Json] = {
     **FILE,
-    "description": "A form: `file`, once for each file of the wallet, and what the JSON has beside "
-    "its transactions; and `mapping`, JSON that names the columns of a table.",
-}
-_TRANSACTIONS: Final[Json] = {
-    "type": "object",
-    "title": "StatementTransactions",
-    "description": "The transactions themselves.",
-    "required": ["transactions"],
-    "properties": {
-        "transactions": {"type": "array", "items": {}, "description": "Of one wallet."},
-        **_BESIDE,
-    },
+    "description": "A form: `file`, once for each file of the wallet, and the parts named above; "
+    "and `mapping`, JSON that names the columns of a table. Or a JSON object: `transactions`, a "
+    "list, beside the same parts.",
 }
 
 
@@ -326,7 +300,7 @@ class FieldsEndpoint:
         "with the holder's, and `applicant_ref`, for whom alone the `evidence` is then good. "
         "Together at most 8 MiB.",
         scope=Scope.WRITE,
-        files={"application/json": _TRANSACTIONS, FORM: _FORM},
+        files={FORM: _FORM, "application/json": _FORM},
         body_told="Statements as `file` in a form, or transactions as a JSON object; beside them "
         "what is named above. At most 8 MiB.",
         replies={
